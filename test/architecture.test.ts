@@ -49,8 +49,10 @@ const core = all.filter(({ path }) => path.startsWith("core/"))
 const plugins = all.filter(({ path }) => path.startsWith("plugins/"))
 
 /** `from imports to`, for each import that the rule refuses. */
-function refused(from: readonly Module[], rule: (one: Import, module: Module) => boolean): string[] {
-  return from.flatMap((module) => module.imports.filter((one) => rule(one, module)).map(({ target }) => `${module.path} imports ${target}`))
+function refused(from: readonly Module[], rule: (imported: Import, module: Module) => boolean): string[] {
+  return from.flatMap((module) =>
+    module.imports.filter((imported) => rule(imported, module)).map(({ target }) => `${module.path} imports ${target}`),
+  )
 }
 
 function moduleOf(path: string): string | undefined {
@@ -210,7 +212,7 @@ describe("architecture", () => {
   it("lets messages to people leave by one module, behind the gate that reads the opt-outs", () => {
     const egress = "plugins/people/conversations/egress"
     const importersOf = (target: string) =>
-      all.filter(({ imports }) => imports.some((one) => !one.typeOnly && one.target === target)).map(({ path }) => path)
+      all.filter(({ imports }) => imports.some((imported) => !imported.typeOnly && imported.target === target)).map(({ path }) => path)
     expect(importersOf(`${egress}/providers.ts`)).to.deep.equal([`${egress}/sender.ts`])
     expect(importersOf(`${egress}/sender.ts`)).to.deep.equal(["plugins/people/conversations/index.ts"])
     const sending = /messaging_product|Messages\.json/
@@ -265,16 +267,16 @@ describe("architecture", () => {
   })
 
   it("has files that a person reads in one go, named for what they hold, with a word on what they are for", () => {
-    const written = all.filter(({ path }) => !path.endsWith(".generated.ts"))
+    const handWritten = all.filter(({ path }) => !path.endsWith(".generated.ts"))
     const tests = readModules(["test"]).values()
-    expect([...written, ...tests].filter(({ text }) => text.split("\n").length > 401).map(({ path }) => path)).to.deep.equal([])
+    expect([...handWritten, ...tests].filter(({ text }) => text.split("\n").length > 401).map(({ path }) => path)).to.deep.equal([])
     expect(
-      written.filter(({ path }) => /(^|\/)(utils?|helpers?|common|types|misc)(\/|\.|$)/.test(path)).map(({ path }) => path),
+      handWritten.filter(({ path }) => /(^|\/)(utils?|helpers?|common|types|misc)(\/|\.|$)/.test(path)).map(({ path }) => path),
     ).to.deep.equal([])
     expect(
-      written.filter(({ path }) => !/^[a-z0-9]+(-[a-z0-9]+)*(\.[a-z]+)?\.(tsx?|js)$/.test(basename(path))).map(({ path }) => path),
+      handWritten.filter(({ path }) => !/^[a-z0-9]+(-[a-z0-9]+)*(\.[a-z]+)?\.(tsx?|js)$/.test(basename(path))).map(({ path }) => path),
     ).to.deep.equal([])
-    expect(written.filter(({ text }) => !/^(#!.*\n)?\/\/ /.test(text)).map(({ path }) => path)).to.deep.equal([])
+    expect(handWritten.filter(({ text }) => !/^(#!.*\n)?\/\/ /.test(text)).map(({ path }) => path)).to.deep.equal([])
   })
 
   it("has a plugin behind every plugin folder's index.ts, each with an id of its own", async () => {
@@ -333,7 +335,7 @@ describe("core", () => {
 function textsIn(source: string): string[] {
   const code = source.replaceAll(/^\s*(\/\/|\/?\*).*$/gm, "")
   return [...code.matchAll(/"((?:\\.|[^"\\\n])*)"|'((?:\\.|[^'\\\n])*)'|`((?:\\.|[^`\\])*)`/g)].map(
-    ([, one, two, three]) => one ?? two ?? three ?? "",
+    ([, first, second, three]) => first ?? second ?? three ?? "",
   )
 }
 

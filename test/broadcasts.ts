@@ -7,10 +7,10 @@ export function broadcastsOf(
   host: TestHost,
   channel: string,
   count: number,
-  isMeant: (one: Broadcast) => boolean = () => true,
+  isMeant: (broadcast: Broadcast) => boolean = () => true,
 ): Promise<readonly Broadcast[]> {
   return until(`${count} live messages of ${channel}`, async () => {
-    const found = (await host.broadcasts(channel)).filter(isMeant)
-    return found.length >= count && found
+    const broadcasts = (await host.broadcasts(channel)).filter(isMeant)
+    return broadcasts.length >= count && broadcasts
   })
 }

@@ -25,8 +25,8 @@ describe("the compile cache", () => {
 
   it("is not kept where another user could write", async function () {
     if (process.getuid === undefined) this.skip()
-    const [open, linked] = ["open", "linked"].map((each) => join(folder, each)) as [string, string]
-    for (const each of [open, linked]) mkdirSync(each)
+    const [open, linked] = ["open", "linked"].map((item) => join(folder, item)) as [string, string]
+    for (const item of [open, linked]) mkdirSync(item)
     mkdirSync(join(open, name))
     chmodSync(join(open, name), 0o777)
     symlinkSync(folder, join(linked, name))

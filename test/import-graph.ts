@@ -54,8 +54,8 @@ export function importsIn(source: string): { specifier: string; typeOnly: boolea
 function onlyTypes(names: string): boolean {
   if (/^\s*type\b/.test(names)) return true
   const inBraces = /^\s*\{([^}]*)\}\s*$/.exec(names)?.[1]
-  const each = inBraces?.split(",").filter((name) => name.trim() !== "")
-  return each !== undefined && each.length > 0 && each.every((name) => /^\s*type\s/.test(name))
+  const items = inBraces?.split(",").filter((name) => name.trim() !== "")
+  return items !== undefined && items.length > 0 && items.every((name) => /^\s*type\s/.test(name))
 }
 
 function targetOf(specifier: string, from: string, root: string): Pick<Import, "target" | "kind"> {
@@ -77,12 +77,12 @@ export function danglingImports(modules: ReadonlyMap<string, Module>, root = pro
 
 /** Circles of imports that run, each as the files along it. */
 export function circles(modules: ReadonlyMap<string, Module>): string[][] {
-  const found: string[][] = []
+  const matches: string[][] = []
   const state = new Map<string, "open" | "done">()
   const visit = (path: string, along: string[]): void => {
     if (state.get(path) === "done") return
     if (state.get(path) === "open") {
-      found.push([...along.slice(along.indexOf(path)), path])
+      matches.push([...along.slice(along.indexOf(path)), path])
       return
     }
     state.set(path, "open")
@@ -92,5 +92,5 @@ export function circles(modules: ReadonlyMap<string, Module>): string[][] {
     state.set(path, "done")
   }
   for (const path of modules.keys()) visit(path, [])
-  return found
+  return matches
 }

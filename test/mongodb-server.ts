@@ -256,15 +256,15 @@ function binaryOptions(): { systemBinary: string; version: string } {
 }
 
 function findBinary(): { systemBinary: string; version: string } | undefined {
-  const named = process.env["MONGOMS_SYSTEM_BINARY"]
-  const candidates = named ? [named] : (process.env["PATH"] ?? "").split(delimiter).map((folder) => join(folder, "mongod"))
+  const mongodPath = process.env["MONGOMS_SYSTEM_BINARY"]
+  const candidates = mongodPath ? [mongodPath] : (process.env["PATH"] ?? "").split(delimiter).map((folder) => join(folder, "mongod"))
   for (const systemBinary of candidates) {
     try {
       accessSync(systemBinary, constants.X_OK)
       const version = /v(\d+\.\d+\.\d+)/.exec(execFileSync(systemBinary, ["--version"], { encoding: "utf8" }))?.[1]
       if (version) return { systemBinary, version }
     } catch (error) {
-      if (named) throw new Error(`MONGOMS_SYSTEM_BINARY names ${systemBinary}, which does not run: ${String(error)}`)
+      if (mongodPath) throw new Error(`MONGOMS_SYSTEM_BINARY names ${systemBinary}, which does not run: ${String(error)}`)
     }
   }
   return undefined

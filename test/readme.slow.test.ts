@@ -32,12 +32,12 @@ describe("README", () => {
       const [listen = ""] = blocks("js")
       listener = spawn(process.execPath, ["--input-type=module", "-e", listen], { cwd: folder })
       await outputUntil(listener, /subscribed true/)
-      const heard = outputUntil(listener, /leads \{.*ada@example\.com/s)
+      const output = outputUntil(listener, /leads \{.*ada@example\.com/s)
 
       const curl = /curl -sS -H 'content-type: application\/json' -d '(\{.*?\})' (\S+)/
-      const [, shownBody = "none"] = curl.exec(readme) ?? []
+      const [, exampleBody = "none"] = curl.exec(readme) ?? []
       const [, body = "", url = ""] = curl.exec(host.runtime.listening.greetings.join("\n")) ?? []
-      expect(body).to.equal(shownBody)
+      expect(body).to.equal(exampleBody)
       const send = () => fetch(url, { method: "POST", headers: { "content-type": "application/json" }, body })
       const answers = [await send(), await send()]
       expect(answers.map(({ status }) => status)).to.deep.equal([201, 201])
@@ -45,24 +45,24 @@ describe("README", () => {
 
       let id = ""
       const paths = [...readme.matchAll(/"authorization: Bearer \$KEY" '?http:\/\/127\.0\.0\.1:8080(\/v1[^\s']+)/g)].map(
-        ([, one = ""]) => one,
+        ([, value = ""]) => value,
       )
       expect(paths.length).to.be.at.least(3)
       const executions = async () =>
         (await host.api<{ executions: { status: string }[] }>("GET", "/v1/event-pipelines/website-lead/executions")).body.executions
       expect(await executions()).to.have.length(2)
       for (const path of paths) {
-        const { status, body: shown } = await host.api("GET", path.replace("$ID", id))
+        const { status, body: row } = await host.api("GET", path.replace("$ID", id))
         expect(status, path).to.equal(200)
-        expect(JSON.stringify(shown), path).to.include("ada@example.com")
-        if (path.includes("/rows")) expect(shown["rows"]).to.have.length(1)
+        expect(JSON.stringify(row), path).to.include("ada@example.com")
+        if (path.includes("/rows")) expect(row["rows"]).to.have.length(1)
         if (path.endsWith("/executions?limit=1")) {
-          expect(shown["executions"], path).to.have.length(1)
-          id = (shown["executions"] as { id: string }[])[0]?.id ?? ""
+          expect(row["executions"], path).to.have.length(1)
+          id = (row["executions"] as { id: string }[])[0]?.id ?? ""
         }
-        if (path.endsWith("/$ID")) expect(shown["steps"], path).to.not.be.empty.and.to.have.nested.property("[0].ms")
+        if (path.endsWith("/$ID")) expect(row["steps"], path).to.not.be.empty.and.to.have.nested.property("[0].ms")
       }
-      await heard
+      await output
       const refused = await fetch(url, { method: "POST", headers: { "content-type": "application/json" }, body: '{"name":"Ada"}' })
       expect(refused.status).to.equal(400)
       expect((await executions()).map(({ status }) => status).sort()).to.deep.equal(["accepted", "accepted", "rejected"])
@@ -84,8 +84,8 @@ describe("README", () => {
     try {
       const [, body = "", url = ""] = /-d '(\{.*?\})' (\S+)/.exec(host.runtime.listening.greetings.join("\n")) ?? []
       expect((await fetch(url, { method: "POST", headers: { "content-type": "application/json" }, body })).status).to.equal(201)
-      const { body: rest } = await host.api<{ rows: { id: string }[] }>("GET", "/v1/datasets/leads/rows?limit=1")
-      const id = rest.rows[0]?.id ?? "no row"
+      const { body: others } = await host.api<{ rows: { id: string }[] }>("GET", "/v1/datasets/leads/rows?limit=1")
+      const id = others.rows[0]?.id ?? "no row"
 
       const section = readme.slice(readme.indexOf("## The same call"), readme.indexOf("## A pipeline of your own"))
       const curls = [...section.matchAll(/^ *curl -sS (.*) '(http:\/\/127\.0\.0\.1:8080(\S+))'$/gm)]
@@ -98,9 +98,9 @@ describe("README", () => {
             value.replace("$KEY", host.adminKey),
           ]),
         )
-        const sent = /-d '(.*)'/.exec(options)?.[1]
-        message = sent ?? message
-        const response = await fetch(host.url + path, { headers, ...(sent === undefined ? {} : { method: "POST", body: sent }) })
+        const payload = /-d '(.*)'/.exec(options)?.[1]
+        message = payload ?? message
+        const response = await fetch(host.url + path, { headers, ...(payload === undefined ? {} : { method: "POST", body: payload }) })
         expect(await response.text(), path).to.include(id)
       }
 
@@ -129,9 +129,12 @@ describe("README", () => {
   })
 
   it("shows an action that compiles, and whose test passes", async () => {
-    const shown = page.blocks.filter(({ language }) => language === "ts").map(({ file = "", text }) => ({ path: file, text }))
-    expect(shown.map(({ path }) => path)).to.deep.equal(["plugins/actions/lead-score/index.ts", "test/plugins/actions/lead-score.test.ts"])
-    for (const { path, text } of shown) {
+    const sources = page.blocks.filter(({ language }) => language === "ts").map(({ file = "", text }) => ({ path: file, text }))
+    expect(sources.map(({ path }) => path)).to.deep.equal([
+      "plugins/actions/lead-score/index.ts",
+      "test/plugins/actions/lead-score.test.ts",
+    ])
+    for (const { path, text } of sources) {
       mkdirSync(dirname(join(folder, path)), { recursive: true })
       writeFileSync(join(folder, path), text)
     }
@@ -139,7 +142,7 @@ describe("README", () => {
     const bin = join(projectRoot, "node_modules/.bin")
     const [compiled, ran] = await Promise.all([
       finished(spawn(join(bin, "tsc"), ["-p", folder])),
-      finished(spawn(process.execPath, [join(bin, "mocha"), join(folder, shown[1]?.path ?? "")], { cwd: projectRoot })),
+      finished(spawn(process.execPath, [join(bin, "mocha"), join(folder, sources[1]?.path ?? "")], { cwd: projectRoot })),
     ])
     expect(compiled).to.deep.equal({ code: 0, output: "" })
     expect(ran.code, ran.output).to.equal(0)

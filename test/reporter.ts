@@ -39,14 +39,16 @@ export default class Counting extends Mocha.reporters.Dot {
   /** Called by mocha last, with its own count of failures; what is handed on becomes the exit code. */
   override done(counted: number, end: (failures: number) => void): void {
     const { mongodb, embedded } = this.#legs
-    const [passed, named] = [mongodb.passed + embedded.passed, mongodb.failed + embedded.failed]
+    const [passed, failures] = [mongodb.passed + embedded.passed, mongodb.failed + embedded.failed]
     printCostliest(join(this.#timesFolder, "times"))
     rmSync(this.#timesFolder, { recursive: true, force: true })
     const refused = printSkipped(this.#skipped)
-    if (counted !== named) {
-      console.log(`mocha counts ${counted} failed where ${named} failures were reported: a file without any test, or a worker that died.`)
+    if (counted !== failures) {
+      console.log(
+        `mocha counts ${counted} failed where ${failures} failures were reported: a file without any test, or a worker that died.`,
+      )
     }
-    const failed = Math.max(counted, named) + refused
+    const failed = Math.max(counted, failures) + refused
     console.log(`embedded: ${embedded.passed} passed, ${embedded.failed} failed`)
     console.log(`mongodb: ${mongodb.passed} passed, ${mongodb.failed} failed`)
     console.log(`${passed} passed, ${failed} failed`)
@@ -81,19 +83,20 @@ function printAreas(times: readonly FileTime[]): void {
 
 /** Returns how many skipped tests are not on the list of those that may be; 0 where there is no list. */
 function printSkipped(skipped: ReadonlyMap<string, readonly string[]>): number {
-  const listed = process.env["MILLRACE_TEST_ALLOWED_SKIPS"]
-  if (listed !== undefined && !existsSync(listed)) throw new Error(`MILLRACE_TEST_ALLOWED_SKIPS names ${listed}, which does not exist.`)
-  const allowed = listed === undefined ? undefined : new Set(readFileSync(listed, "utf8").split("\n"))
+  const allowedSkips = process.env["MILLRACE_TEST_ALLOWED_SKIPS"]
+  if (allowedSkips !== undefined && !existsSync(allowedSkips))
+    throw new Error(`MILLRACE_TEST_ALLOWED_SKIPS names ${allowedSkips}, which does not exist.`)
+  const allowed = allowedSkips === undefined ? undefined : new Set(readFileSync(allowedSkips, "utf8").split("\n"))
   let refused = 0
   for (const [file, titles] of [...skipped].sort()) {
     console.log(`skipped: ${titles.length} of ${file}`)
-    const shown = allowed ? titles : titles.slice(0, maxTitles)
-    for (const title of shown) {
+    const visibleTitles = allowed ? titles : titles.slice(0, maxTitles)
+    for (const title of visibleTitles) {
       const isRefused = allowed !== undefined && !allowed.has(title)
       if (isRefused) refused++
-      console.log(`  ${title}${isRefused ? ` (not listed in ${listed})` : ""}`)
+      console.log(`  ${title}${isRefused ? ` (not listed in ${allowedSkips})` : ""}`)
     }
-    if (shown.length < titles.length) console.log(`  and ${titles.length - shown.length} more`)
+    if (visibleTitles.length < titles.length) console.log(`  and ${titles.length - visibleTitles.length} more`)
   }
   return refused
 }

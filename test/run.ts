@@ -124,9 +124,9 @@ function judgesTurns(file: string): boolean {
 
 /** Resolves with the exit code. Interrupted by `signal`, it ends as by Ctrl-C: with what it has found so far. */
 export async function runTier(tier: Tier, more: readonly string[], signal?: AbortSignal): Promise<number> {
-  const given = Object.fromEntries(Object.entries(environment[tier]()).map(([name, value]) => [name, process.env[name] ?? value]))
-  if (tier === "soak") console.log(`MILLRACE_TEST_SEED=${given["MILLRACE_TEST_SEED"]}`)
-  const env = { TMPDIR: temporaryFolder(tier), ...process.env, ...given, MILLRACE_TEST_TIER: tier }
+  const variables = Object.fromEntries(Object.entries(environment[tier]()).map(([name, value]) => [name, process.env[name] ?? value]))
+  if (tier === "soak") console.log(`MILLRACE_TEST_SEED=${variables["MILLRACE_TEST_SEED"]}`)
+  const env = { TMPDIR: temporaryFolder(tier), ...process.env, ...variables, MILLRACE_TEST_TIER: tier }
   const run = async (flags: readonly string[], options: readonly string[], files: readonly string[]): Promise<number> => {
     const args = [...flags, join(projectRoot, "node_modules/mocha/bin/mocha.js"), "--forbid-only", ...options, ...more, ...files]
     const mocha = spawn(process.execPath, args, { cwd: projectRoot, stdio: "inherit", env })
@@ -139,9 +139,9 @@ export async function runTier(tier: Tier, more: readonly string[], signal?: Abor
   const files = filesOf(tier)
   // Times are measured in the soak: one file at a time.
   if (tier === "soak") return await run([], [], files)
-  const { turns = [], rest = [] } = Object.groupBy(files, (file) => (judgesTurns(file) ? "turns" : "rest"))
+  const { turns = [], rest: others = [] } = Object.groupBy(files, (file) => (judgesTurns(file) ? "turns" : "rest"))
   const parallel = ["--parallel", "--jobs", String(jobs(tier) - 1)]
-  return Math.max(...(await Promise.all([run(garbage, parallel, rest), run([], [], turns)])))
+  return Math.max(...(await Promise.all([run(garbage, parallel, others), run([], [], turns)])))
 }
 
 if (import.meta.main) {

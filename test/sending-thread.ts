@@ -41,11 +41,11 @@ export class SendingThread {
     return this.#send({ method: "GET", url, body: null, headers })
   }
 
-  #send(sent: Omit<Sent, "id">): Promise<Answer> {
+  #send(message: Omit<Sent, "id">): Promise<Answer> {
     return new Promise((resolve) => {
       const id = this.#next++
       this.#waiting.set(id, resolve)
-      this.#worker.postMessage({ id, ...sent } satisfies Sent)
+      this.#worker.postMessage({ id, ...message } satisfies Sent)
     })
   }
 

@@ -23,15 +23,15 @@ function longestMs(): number {
 export function until<T>(what: string, look: Look<T>, options?: Waiting): Promise<T>
 export function until<T>(look: Look<T>, options?: Waiting): Promise<T>
 export function until<T>(first: string | Look<T>, second?: Look<T> | Waiting, third?: Waiting): Promise<T> {
-  if (typeof first === "string") return sought(first, second as Look<T>, third)
-  return sought(String(first), first, second as Waiting | undefined)
+  if (typeof first === "string") return poll(first, second as Look<T>, third)
+  return poll(String(first), first, second as Waiting | undefined)
 }
 
-async function sought<T>(what: string, look: Look<T>, { withinMs = longestMs(), everyMs = 10 }: Waiting = {}): Promise<T> {
+async function poll<T>(what: string, look: Look<T>, { withinMs = longestMs(), everyMs = 10 }: Waiting = {}): Promise<T> {
   const began = performance.now()
   for (;;) {
-    const found = await look()
-    if (found !== undefined && found !== null && found !== false) return found
+    const result = await look()
+    if (result !== undefined && result !== null && result !== false) return result
     const waitedMs = performance.now() - began
     if (waitedMs > withinMs) throw new Error(`Waited ${Math.round(withinMs / 1_000)} s in vain for: ${what}.`)
     // What has taken long takes longer: to look costs those who are waited for.

@@ -38,15 +38,15 @@ describe("wording", () => {
 
   for (const { pattern, instead } of wordings)
     it(`says ${instead} in place of ${pattern.source}`, () => {
-      const found = lines.filter(({ text }) => pattern.test(text)).map(({ at, text }) => `${at}: ${text}`)
-      expect(found, found.join("\n")).to.deep.equal([])
+      const violations = lines.filter(({ text }) => pattern.test(text)).map(({ at, text }) => `${at}: ${text}`)
+      expect(violations, violations.join("\n")).to.deep.equal([])
     })
 
   it('says "does not exist", or "No … is", in messages, in place of "There is no"', () => {
     const message = /^(?!\/\/|\/?\*).*["'`][^"'`]*\b[Tt]here (?:is|are) no\b/
-    const found = lines
+    const violations = lines
       .filter(({ at, text }) => !/^test\/|\.md:\d+$/.test(at) && message.test(text))
       .map(({ at, text }) => `${at}: ${text}`)
-    expect(found, found.join("\n")).to.deep.equal([])
+    expect(violations, violations.join("\n")).to.deep.equal([])
   })
 })

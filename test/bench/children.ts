@@ -8,7 +8,7 @@ export function child(file: string, env: Readonly<Record<string, string>> = {}):
 }
 
 /** Its next message. */
-export function told<T>(from: ChildProcess): Promise<T> {
+export function readMessage<T>(from: ChildProcess): Promise<T> {
   return new Promise((resolve, reject) => {
     const ended = (code: number | null) => reject(new Error(`A process of the bench ended with ${code}`))
     from.once("exit", ended)

@@ -51,7 +51,7 @@ export class Contest {
   readonly #load: Load
   readonly #contestants: readonly Contestant[]
   /** Answers a second that were seen last, by name: how many requests a run needs. */
-  readonly #seen = new Map<string, number>()
+  readonly #counts = new Map<string, number>()
   /** Of the last `runs`. */
   #all = new Map<string, Run[]>()
 
@@ -62,12 +62,12 @@ export class Contest {
 
   async warm(connections: number): Promise<void> {
     for (const contestant of this.#contestants) {
-      let left = contestant.warmSeconds ?? 8
+      let secondsLeft = contestant.warmSeconds ?? 8
       // A short one first, to know how many requests the other needs.
-      for (const seconds of [Math.min(2, left), left - 2]) {
+      for (const seconds of [Math.min(2, secondsLeft), secondsLeft - 2]) {
         if (seconds <= 0) continue
         await this.#run(contestant, { connections, seconds })
-        left -= seconds
+        secondsLeft -= seconds
       }
     }
   }
@@ -93,7 +93,7 @@ export class Contest {
 
   async #run({ name, request, keeps, leaves = { rows: 1, entries: 1 } }: Contestant, options: Omit<ContestOptions, "runs">): Promise<Run> {
     const { connections, seconds, perSecond } = options
-    const rate = perSecond ?? (this.#seen.get(name) ?? firstGuess) * 1.5
+    const rate = perSecond ?? (this.#counts.get(name) ?? firstGuess) * 1.5
     // What nothing is kept of may be sent again.
     const count = keeps ? rate * (seconds + 1) + connections * 2 : 20_000
     await this.#load.prepare({ ...request, prefix: `p${++prefixes}` }, count)
@@ -111,7 +111,7 @@ export class Contest {
       threads_us.set(thread, (us - (cpu?.get(thread) ?? 0)) / Math.max(1, measured.ok))
     if (keeps && before) await check(keeps, name, measured, leaves, before)
     if (measured.other > 0) throw new VoidRun(`${name}: ${measured.other} requests were not answered with 2xx (${measured.others})`)
-    if (perSecond === undefined) this.#seen.set(name, measured.perSecond)
+    if (perSecond === undefined) this.#counts.set(name, measured.perSecond)
     return { ...measured, threads_us, server_us: [...threads_us.values()].reduce((sum, us) => sum + us, 0) }
   }
 }

@@ -3,7 +3,7 @@
 import { setTimeout as pause } from "node:timers/promises"
 import { makePipeline, saveStep, signedRequest } from "./inbound/pipelines.ts"
 import { Load } from "./load/load.ts"
-import { type BenchOptions, BenchProblem, wanted } from "./options.ts"
+import { type BenchOptions, BenchProblem, isSelected } from "./options.ts"
 import { http, startPeer } from "./peers/peers.ts"
 import { type Service, startService } from "./service/service.ts"
 import { median, type Row, rowOf } from "./table.ts"
@@ -14,7 +14,7 @@ const connections = 64
 const goal = 1_000
 
 export async function* deferredRows(options: BenchOptions): AsyncGenerator<Row> {
-  if (!wanted(options, name)) return
+  if (!isSelected(options, name)) return
   const { note, seconds, runs = 5 } = options
   const receiver = await startPeer(http)
   const service = await startService({ env: { MILLRACE_OUTGOING_ALLOW_HOSTS: new URL(receiver.url).host } })
@@ -43,7 +43,7 @@ export async function* deferredRows(options: BenchOptions): AsyncGenerator<Row> 
     const measured = []
     for (let run = 0; run < runs; run++) measured.push(await once(`run-${run}`, undefined))
     const cpu = Math.round(median(measured.map(({ cpuUs }) => cpuUs)))
-    const late = median(measured.map((one) => one.late)).toFixed(1)
+    const late = median(measured.map((sample) => sample.late)).toFixed(1)
     const detail = `${cpu} µs CPU an execution, its event with it; the last call ${late} s after the last event`
     yield rowOf(
       name,
@@ -68,13 +68,13 @@ async function doneBy(service: Service): Promise<number> {
   return Number(count ?? other ?? 0)
 }
 
-async function until(service: Service, wanted: number): Promise<void> {
-  let seen = 0
+async function until(service: Service, target: number): Promise<void> {
+  let count = 0
   let since = performance.now()
-  for (let done = await doneBy(service); done < wanted; done = await doneBy(service)) {
-    if (done > seen) since = performance.now()
-    seen = done
-    if (performance.now() - since > 60_000) throw new BenchProblem(`${wanted - done} jobs were not done, and none for a minute.`)
+  for (let completed = await doneBy(service); completed < target; completed = await doneBy(service)) {
+    if (completed > count) since = performance.now()
+    count = completed
+    if (performance.now() - since > 60_000) throw new BenchProblem(`${target - completed} jobs were not done, and none for a minute.`)
     await pause(500)
   }
 }

@@ -27,12 +27,12 @@ describe("docs/performance.md", () => {
   it("is made of rows by the start of their names, and says where there are none", () => {
     const figures = [{ measured_at: "2026-01-01", machine: {}, rows: [row], profile: ["hot"] }] as unknown as Figures[]
     const page = ["inbound/full/", "live/", "profile"].map((name) => `<!-- figures ${name} -->\nold\n<!-- end -->\n`).join("")
-    const made = withFigures(page, figures)
-    expect(made).to.include("| inbound/full/c64 | 1234.5 | 1200–1300 | 1200 (a \\| b) |  | 1.03 | events/s | n |")
-    expect(made).to.include("<!-- figures live/ -->\n\nNot measured yet.\n\n<!-- end -->")
-    expect(made).to.include("```text\nhot\n```")
-    expect(made).to.not.include("old")
-    expect(withFigures(made, figures)).to.equal(made)
+    const updated = withFigures(page, figures)
+    expect(updated).to.include("| inbound/full/c64 | 1234.5 | 1200–1300 | 1200 (a \\| b) |  | 1.03 | events/s | n |")
+    expect(updated).to.include("<!-- figures live/ -->\n\nNot measured yet.\n\n<!-- end -->")
+    expect(updated).to.include("```text\nhot\n```")
+    expect(updated).to.not.include("old")
+    expect(withFigures(updated, figures)).to.equal(updated)
   })
 
   it("keeps what another machine measured and this one did not, and says on which each table was made", () => {
@@ -41,12 +41,12 @@ describe("docs/performance.md", () => {
     const first = figuresWith([], machine("slow"), { rows: [row, other], profile: ["cold"] }, "2026-01-01")
     const both = figuresWith(first, machine("fast"), { rows: [{ ...row, ours: 9999 }] }, "2026-01-02")
     const page = ["machine", "inbound/", "live/", "profile"].map((name) => `<!-- figures ${name} -->\n<!-- end -->\n`).join("")
-    const made = withFigures(page, both)
-    expect(made).to.match(/- \*\*A\*\*, last measured on 2026-01-02: fast, .*\n- \*\*B\*\*, last measured on 2026-01-01: slow, /)
-    expect(made).to.match(/On A:\n\n\| row .*\n.*\n\| inbound\/full\/c64 \| 9999 /)
-    expect(made).to.not.include("1234.5")
-    expect(made).to.match(/On B:\n\n\| row .*\n.*\n\| live\/fan-out /)
-    expect(made).to.match(/On B:\n\n```text\ncold\n```/)
+    const updated = withFigures(page, both)
+    expect(updated).to.match(/- \*\*A\*\*, last measured on 2026-01-02: fast, .*\n- \*\*B\*\*, last measured on 2026-01-01: slow, /)
+    expect(updated).to.match(/On A:\n\n\| row .*\n.*\n\| inbound\/full\/c64 \| 9999 /)
+    expect(updated).to.not.include("1234.5")
+    expect(updated).to.match(/On B:\n\n\| row .*\n.*\n\| live\/fan-out /)
+    expect(updated).to.match(/On B:\n\n```text\ncold\n```/)
     // All of it measured on the new machine, the other goes.
     expect(figuresWith(both, machine("fast"), { rows: [other], profile: ["hot"] }, "2026-01-03")).to.have.length(1)
   })

@@ -31,21 +31,21 @@ export function writeFigures(machine: Machine, measured: Measured): void {
 
 /** Of each machine, the newest first; a row stands in one of them alone. */
 export function figuresWith(before: readonly Figures[], machine: Machine, { rows = [], profile = [] }: Measured, day: string): Figures[] {
-  const isHere = (one: Figures) => identity.every((field) => one.machine[field] === machine[field])
+  const isHere = (figures: Figures) => identity.every((field) => figures.machine[field] === machine[field])
   const names = new Set(rows.map((row) => row.name))
-  const left = before.map((one) => ({
-    ...one,
-    rows: one.rows.filter((row) => !names.has(row.name)),
-    profile: profile.length > 0 ? [] : one.profile,
+  const earlier = before.map((figures) => ({
+    ...figures,
+    rows: figures.rows.filter((row) => !names.has(row.name)),
+    profile: profile.length > 0 ? [] : figures.profile,
   }))
-  const kept = left.find(isHere)
+  const existing = earlier.find(isHere)
   const here: Figures = {
     measured_at: day,
     machine,
-    rows: [...(kept?.rows ?? []), ...rows].sort((a, b) => a.name.localeCompare(b.name, "en", { numeric: true })),
-    profile: profile.length > 0 ? profile : (kept?.profile ?? []),
+    rows: [...(existing?.rows ?? []), ...rows].sort((a, b) => a.name.localeCompare(b.name, "en", { numeric: true })),
+    profile: profile.length > 0 ? profile : (existing?.profile ?? []),
   }
-  return [here, ...left.filter((one) => one !== kept && (one.rows.length > 0 || one.profile.length > 0))]
+  return [here, ...earlier.filter((entry) => entry !== existing && (entry.rows.length > 0 || entry.profile.length > 0))]
 }
 
 export function readFigures(): Figures[] {
@@ -81,6 +81,6 @@ function profileOf({ profile }: Figures): string[] {
 
 function tableOf({ rows }: Figures, start: string): string[] {
   const line = (cells: readonly string[]) => `| ${cells.map((cell) => cell.replaceAll("|", "\\|")).join(" | ")} |`
-  const found = rows.filter((row) => row.name.startsWith(start))
-  return found.length > 0 ? [line(headings), line(headings.map(() => "---")), ...found.map((row) => line(cellsOf(row)))] : []
+  const matches = rows.filter((row) => row.name.startsWith(start))
+  return matches.length > 0 ? [line(headings), line(headings.map(() => "---")), ...matches.map((row) => line(cellsOf(row)))] : []
 }

@@ -76,7 +76,7 @@ export async function* ledgerRows(options: BenchOptions): AsyncGenerator<Row> {
   note("ledger: indexes")
   const costs = await indexCosts()
   for (const { name, base, us } of costs) {
-    const before = costs.find((one) => one.name === base)?.us ?? us
+    const before = costs.find((cost) => cost.name === base)?.us ?? us
     yield rowOf(`ledger/index/${name}`, "CPU µs/document", us, base ?? "itself", before, "the writing thread, 64 in progress")
   }
 }

@@ -1,7 +1,7 @@
 // What a live update costs: one broadcast, committed first, to 5,000 subscribers of one node over WebSockets. The figure
 // is the time from the call that stages it to the last but one percent of the sockets in another process.
-import { child, told } from "./children.ts"
-import { type BenchOptions, wanted } from "./options.ts"
+import { child, readMessage } from "./children.ts"
+import { type BenchOptions, isSelected } from "./options.ts"
 import { median, type Row, rowOf } from "./table.ts"
 
 /** The most that 99 of 100 subscribers may wait. */
@@ -12,7 +12,7 @@ const channel = "bench"
 export async function* liveRows(options: BenchOptions): AsyncGenerator<Row> {
   for (const count of [1_000, 5_000]) {
     const name = `live/broadcast/s${count}`
-    if (!wanted(options, name)) continue
+    if (!isSelected(options, name)) continue
     options.note(name)
     yield await broadcast(name, count, options.runs ?? 3)
   }
@@ -22,17 +22,17 @@ async function broadcast(name: string, count: number, runs: number): Promise<Row
   const service = child("live/service.ts", { NODE_ENV: "test" })
   const subscribers = child("live/subscribers.ts")
   try {
-    const { url, token } = await told<{ url: string; token: string }>(service)
-    const joined = told<{ joined: number }>(subscribers)
+    const { url, token } = await readMessage<{ url: string; token: string }>(service)
+    const joined = readMessage<{ joined: number }>(subscribers)
     subscribers.send({ url, token, count, channel })
     await joined
     const p99: number[] = []
     const last: number[] = []
     // The first warms up: sockets, buffers, compiled code.
     for (let run = 0; run < runs * 10 + 1; run++) {
-      const heard = told<{ waits: number[] }>(subscribers)
+      const message = readMessage<{ waits: number[] }>(subscribers)
       service.send({ channel })
-      const waits = (await heard).waits.sort((left, right) => left - right)
+      const waits = (await message).waits.sort((left, right) => left - right)
       if (waits.length !== count) throw new Error(`${name}: ${waits.length} of ${count} subscribers heard the broadcast`)
       if (run === 0) continue
       p99.push(waits[Math.ceil(count * 0.99) - 1] ?? Number.NaN)

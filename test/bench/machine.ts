@@ -71,13 +71,13 @@ function flushes(file: string): Pick<Machine, "fsync_p50_ms" | "fsync_p99_ms"> {
   try {
     for (let index = 0; index < count; index++) writeSync(handle, block)
     fdatasyncSync(handle)
-    const taken = Array.from({ length: count }, (_, index) => {
+    const durations = Array.from({ length: count }, (_, index) => {
       writeSync(handle, block, 0, block.length, index * block.length)
       const began = performance.now()
       fdatasyncSync(handle)
       return performance.now() - began
     }).sort((a, b) => a - b)
-    const at = (share: number) => Math.round((taken[Math.floor(count * share)] ?? Number.NaN) * 100) / 100
+    const at = (share: number) => Math.round((durations[Math.floor(count * share)] ?? Number.NaN) * 100) / 100
     return { fsync_p50_ms: at(0.5), fsync_p99_ms: at(0.99) }
   } finally {
     closeSync(handle)

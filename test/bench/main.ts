@@ -4,7 +4,7 @@ import { writeFileSync } from "node:fs"
 import { type BenchArguments, readArguments } from "./arguments.ts"
 import { writeFigures } from "./docs.ts"
 import { describeMachine, machineText } from "./machine.ts"
-import { type BenchOptions, BenchProblem, type Suite, wanted } from "./options.ts"
+import { type BenchOptions, BenchProblem, isSelected, type Suite } from "./options.ts"
 import { printTable, type Row } from "./table.ts"
 
 /** Loaded when its rows are asked for. */
@@ -51,42 +51,42 @@ function suitesFor({ rows, peers, ledger }: BenchArguments): Entry[] {
 }
 
 async function main(): Promise<void> {
-  const given = readArguments()
-  if (given.userAgents !== undefined) {
+  const options = readArguments()
+  if (options.userAgents !== undefined) {
     const { reportUserAgents } = await import("./user-agents.ts")
-    console.log(reportUserAgents(given.userAgents, { misses: given.misses }))
+    console.log(reportUserAgents(options.userAgents, { misses: options.misses }))
     return
   }
   const machine = describeMachine()
   console.log(machineText(machine))
-  if (given.profile) {
+  if (options.profile) {
     const { profileFullRun } = await import("./profile.ts")
-    const profile = await profileFullRun(given.seconds)
+    const profile = await profileFullRun(options.seconds)
     console.log(profile.join("\n"))
-    if (given.writeDocs) writeFigures(machine, { profile })
+    if (options.writeDocs) writeFigures(machine, { profile })
     return
   }
   const note = (text: string) => console.log(`  ${text}`)
-  const rows = await measured(suitesFor(given), {
-    only: given.only,
-    seconds: given.seconds,
-    runs: given.runs,
-    events: given.events,
+  const rows = await measured(suitesFor(options), {
+    only: options.only,
+    seconds: options.seconds,
+    runs: options.runs,
+    events: options.events,
     machine,
     note,
   })
   console.log()
   printTable(rows)
-  if (given.json !== undefined) writeFileSync(given.json, `${JSON.stringify(rows, null, 2)}\n`)
-  if (given.writeDocs) writeFigures(machine, { rows })
-  if (rows.length === 0 && process.exitCode === undefined) throw new BenchProblem(`No row is named "${given.only}…".`)
+  if (options.json !== undefined) writeFileSync(options.json, `${JSON.stringify(rows, null, 2)}\n`)
+  if (options.writeDocs) writeFigures(machine, { rows })
+  if (rows.length === 0 && process.exitCode === undefined) throw new BenchProblem(`No row is named "${options.only}…".`)
 }
 
 /** What fails is told, and leaves the others their turn. */
 async function measured(suites: readonly Entry[], options: BenchOptions): Promise<Row[]> {
   const rows: Row[] = []
   for (const { area, load } of suites) {
-    if (!wanted(options, area)) continue
+    if (!isSelected(options, area)) continue
     try {
       const suite = await load()
       for await (const row of suite(options)) rows.push(row)

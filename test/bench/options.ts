@@ -22,6 +22,6 @@ export class BenchProblem extends Error {}
 export type Suite = (options: BenchOptions) => AsyncGenerator<Row>
 
 /** Whether a row of this name was asked for; of the start of names: whether one of them could be. */
-export function wanted({ only }: Pick<BenchOptions, "only">, name: string): boolean {
+export function isSelected({ only }: Pick<BenchOptions, "only">, name: string): boolean {
   return name.startsWith(only) || (name.endsWith("/") && only.startsWith(name))
 }

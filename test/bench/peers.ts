@@ -4,7 +4,7 @@
 import { Contest } from "./contest.ts"
 import { lead, makePipeline, signedRequest } from "./inbound/pipelines.ts"
 import { Load } from "./load/load.ts"
-import { type BenchOptions, BenchProblem, wanted } from "./options.ts"
+import { type BenchOptions, BenchProblem, isSelected } from "./options.ts"
 import { type KeepingPeer, pocketBaseVariable, startHandler, startPocketBase } from "./peers/keeping.ts"
 import { startNodeRed } from "./peers/node-red.ts"
 import { type Service, startService } from "./service/service.ts"
@@ -27,9 +27,9 @@ async function* keepingRows(options: BenchOptions): AsyncGenerator<Row> {
   const load = new Load()
   let service: Service | undefined
   try {
-    if (wanted(options, handlerRow))
+    if (isSelected(options, handlerRow))
       peers.push({ row: handlerRow, peer: await startHandler(lead()), about: "the peer verifies, validates, upserts and logs, flushed" })
-    if (wanted(options, pocketBaseRow)) {
+    if (isSelected(options, pocketBaseRow)) {
       if (binary === undefined) note(`${pocketBaseRow} is left out: ${pocketBaseVariable} names no binary`)
       else peers.push({ row: pocketBaseRow, peer: await startPocketBase(binary, lead()), about: "the peer creates one record" })
     }
@@ -51,7 +51,7 @@ async function* keepingRows(options: BenchOptions): AsyncGenerator<Row> {
 }
 
 async function* nodeRedRows(options: BenchOptions): AsyncGenerator<Row> {
-  if (!wanted(options, name)) return
+  if (!isSelected(options, name)) return
   const { note, seconds, runs = 5 } = options
   note(`${name}: installing Node-RED into a temporary folder`)
   const nodeRed = await startNodeRed()

@@ -11,7 +11,7 @@ import { createSqliteDriver } from "../../core/storage/sqlite/driver.ts"
 import { createStore } from "../../core/storage/store.ts"
 import { RowsCollection } from "../../plugins/data/datasets/collections.ts"
 import { benchFolder } from "./machine.ts"
-import { type BenchOptions, wanted } from "./options.ts"
+import { type BenchOptions, isSelected } from "./options.ts"
 import { eventOf, organization } from "./storage/event-commit.ts"
 import { WalFrames } from "./storage/wal-frames.ts"
 import { type Row, rowOf } from "./table.ts"
@@ -23,7 +23,7 @@ const warmSeconds = 8
 
 export async function* storageRows(options: Pick<BenchOptions, "only" | "seconds" | "runs">): AsyncGenerator<Row> {
   const { seconds, runs = 3 } = options
-  if (!wanted(options, "storage/writer") && !wanted(options, "storage/main")) return
+  if (!isSelected(options, "storage/writer") && !isSelected(options, "storage/main")) return
   const folder = benchFolder()
   try {
     const measured = await measureStore(join(folder, "ours.db"), seconds, runs)
@@ -43,8 +43,8 @@ export async function* storageRows(options: Pick<BenchOptions, "only" | "seconds
         peer,
         detail,
       )
-    if (wanted(options, "storage/writer")) yield cost("writer", note)
-    if (wanted(options, "storage/main")) yield cost("main", `groups of ${Math.round(first?.group ?? 0)}`)
+    if (isSelected(options, "storage/writer")) yield cost("writer", note)
+    if (isSelected(options, "storage/main")) yield cost("main", `groups of ${Math.round(first?.group ?? 0)}`)
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }
@@ -124,9 +124,9 @@ async function commitFor(store: { commit(commit: Commit): Promise<unknown> }, mi
 /** CPU microseconds that something takes, over many: the kernel brings a thread's account up to date only now and then. */
 function costOf(make: () => unknown): number {
   const count = 20_000
-  const kept: unknown[] = new Array(connections)
+  const stored: unknown[] = new Array(connections)
   const before = process.threadCpuUsage()
-  for (let index = 0; index < count; index++) kept[index % connections] = make()
+  for (let index = 0; index < count; index++) stored[index % connections] = make()
   const { user, system } = process.threadCpuUsage(before)
   return (user + system) / count
 }

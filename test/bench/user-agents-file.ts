@@ -127,7 +127,7 @@ function parsed(where: string, text: string): unknown {
 
 function objectsOf(name: string, list: unknown): Fields[] {
   const all = list as unknown[]
-  const wrong = all.findIndex((one) => typeof one !== "object" || one === null || Array.isArray(one))
+  const wrong = all.findIndex((entry) => typeof entry !== "object" || entry === null || Array.isArray(entry))
   if (wrong >= 0) throw new Error(`${name}: entry ${wrong + 1} is not an object with a user agent and labels.`)
   return all as Fields[]
 }

@@ -32,17 +32,17 @@ export function userAgentAccuracy(fixture: UserAgentFixture): Record<ClassName, 
 function accuracyOf(fixture: UserAgentFixture, name: ClassName): Accuracy {
   const misses: Miss[] = []
   const values = new Map<string, { right: number; of: number }>()
-  for (const one of fixture) {
-    const label = one[name]
+  for (const agent of fixture) {
+    const label = agent[name]
     if (label === undefined) continue
-    const found = classifyUserAgent(one.ua)[name]
+    const result = classifyUserAgent(agent.ua)[name]
     // A fixture may know no more than whether it is some app's webview.
-    const expected = typeof label === "boolean" ? (label ? found || "some app" : "") : label
+    const expected = typeof label === "boolean" ? (label ? result || "some app" : "") : label
     const value = values.get(expected) ?? { right: 0, of: 0 }
     values.set(expected, value)
     value.of++
-    if (found === expected) value.right++
-    else misses.push({ ua: one.ua, expected, found })
+    if (result === expected) value.right++
+    else misses.push({ ua: agent.ua, expected, found: result })
   }
   const of = [...values.values()].reduce((sum, value) => sum + value.of, 0)
   return { right: of - misses.length, of, share: of === 0 ? 1 : (of - misses.length) / of, misses, values }
@@ -53,15 +53,15 @@ export function reportUserAgents(file: string, options: { misses?: boolean } = {
   const fixture = readUserAgents(file)
   const started = performance.now()
   for (const { ua } of fixture) classifyUserAgent(ua)
-  const each = ((performance.now() - started) * 1_000) / Math.max(1, fixture.length)
+  const microseconds = ((performance.now() - started) * 1_000) / Math.max(1, fixture.length)
   const accuracy = userAgentAccuracy(fixture)
   const lines = userAgentClasses.flatMap((name) => {
     const { right, of, share, misses, values } = accuracy[name]
     if (of === 0) return [`${name.padEnd(12)} not told by the file`]
-    const parts = [...values].sort(([, one], [, other]) => other.of - one.of).slice(0, 12)
-    const each = parts.map(([value, part]) => `${value || '""'} ${part.right}/${part.of}`).join(", ")
-    const shown = options.misses ? misses.map(({ ua, expected, found }) => `    ${expected || '""'} was ${found || '""'}: ${ua}`) : []
-    return [`${name.padEnd(12)} ${share.toFixed(4)}  (${right} of ${of}: ${each})`, ...shown]
+    const parts = [...values].sort(([, left], [, second]) => second.of - left.of).slice(0, 12)
+    const item = parts.map(([value, part]) => `${value || '""'} ${part.right}/${part.of}`).join(", ")
+    const missLines = options.misses ? misses.map(({ ua, expected, found }) => `    ${expected || '""'} was ${found || '""'}: ${ua}`) : []
+    return [`${name.padEnd(12)} ${share.toFixed(4)}  (${right} of ${of}: ${item})`, ...missLines]
   })
-  return [`${fixture.length} user agents, ${each.toFixed(1)} µs each`, ...lines].join("\n")
+  return [`${fixture.length} user agents, ${microseconds.toFixed(1)} µs each`, ...lines].join("\n")
 }

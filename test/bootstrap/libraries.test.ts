@@ -61,7 +61,7 @@ describe("a service that listens", () => {
 
   it("imports no package for its first call of another system", async () => {
     const bench = new KnowledgeBench(host)
-    const item = await bench.settled((await bench.made({ url: `http://${siteHost()}/` })).id)
+    const item = await bench.whenRead((await bench.create({ url: `http://${siteHost()}/` })).id)
     expect(item.content).to.equal("text")
     expect(packages()).to.deep.equal([])
   })
@@ -85,7 +85,7 @@ describe("a service that listens", () => {
 
   it("imports no package for its first check of a sending domain", async () => {
     const customer = new Customer(host, dns)
-    await customer.made("first.com")
+    await customer.create("first.com")
     expect((await customer.verify("first.com")).of("spf")).to.include({ state: "ok" })
     expect(packages()).to.deep.equal([])
   })

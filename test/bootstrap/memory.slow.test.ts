@@ -20,29 +20,29 @@ describe("a service at rest", () => {
   })
 
   it(`holds less than ${maxMegabytes} MB, with its sandbox`, async () => {
-    const held = await until("memory being given back", () => {
+    const memoryBytes = await until("memory being given back", () => {
       const processes = familyOf(service.pid)
       const megabytes = processes.reduce((sum, pid) => sum + (proportionalMegabytes(pid) ?? Number.POSITIVE_INFINITY), 0)
       return processes.length > 1 && megabytes < maxMegabytes ? megabytes : undefined
     })
-    expect(held).to.be.greaterThan(0)
+    expect(memoryBytes).to.be.greaterThan(0)
     expect((await fetch(`${service.url}/healthz`)).status).to.equal(200)
   })
 })
 
 function familyOf(pid: number): number[] {
-  const children = told(`/proc/${pid}/task/${pid}/children`)?.split(" ").filter(Boolean).map(Number) ?? []
+  const children = readIfPresent(`/proc/${pid}/task/${pid}/children`)?.split(" ").filter(Boolean).map(Number) ?? []
   return [pid, ...children.flatMap(familyOf)]
 }
 
 /** What is shared by several processes counts once for all of them. */
 function proportionalMegabytes(pid: number): number | undefined {
-  const [, kilobytes] = /^Pss: +(\d+) kB$/m.exec(told(`/proc/${pid}/smaps_rollup`) ?? "") ?? []
+  const [, kilobytes] = /^Pss: +(\d+) kB$/m.exec(readIfPresent(`/proc/${pid}/smaps_rollup`) ?? "") ?? []
   return kilobytes === undefined ? undefined : Number(kilobytes) / 1_024
 }
 
 /** undefined where the process has ended meanwhile. */
-function told(file: string): string | undefined {
+function readIfPresent(file: string): string | undefined {
   try {
     return readFileSync(file, "utf8")
   } catch (error) {

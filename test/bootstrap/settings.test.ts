@@ -22,11 +22,11 @@ describe("settings of a service", () => {
   let hurried: TestHost
   let peer: Peer
   /** Answers that the peer holds back. */
-  const held: (() => void)[] = []
+  const closers: (() => void)[] = []
   const sockets: Socket[] = []
   before(async () => {
     peer = await listen(({ url }, response) => {
-      if (url === "/held") held.push(() => response.end("{}"))
+      if (url === "/held") closers.push(() => response.end("{}"))
       else if (url === "/large") response.end("x".repeat(3_000))
       else if (url === "/small") response.end("{}")
     })
@@ -65,9 +65,9 @@ describe("settings of a service", () => {
 
   async function make(name: string, steps: readonly object[], key?: string, on = host): Promise<Made> {
     const document = { name, state: "active", auth_mode: "none", pipeline: steps }
-    const made = await on.api<Made>("POST", "/v1/event-pipelines", document, key === undefined ? {} : { key })
-    expect(made.status, JSON.stringify(made.body)).to.equal(200)
-    return made.body
+    const response = await on.api<Made>("POST", "/v1/event-pipelines", document, key === undefined ? {} : { key })
+    expect(response.status, JSON.stringify(response.body)).to.equal(200)
+    return response.body
   }
   /** Why the step of the pipeline's only event failed. */
   async function failure({ slug }: Made, on = host): Promise<string> {
@@ -96,13 +96,13 @@ describe("settings of a service", () => {
     const waiting = [call("/held", { timeout_ms: 60_000 })]
     const [mine, theirs] = [await make("Waiting", waiting), await make("Waiting", waiting, other)]
     const inFlight = [host.send(mine, {}), host.send(mine, {})]
-    await until("both events being in progress", () => held.length === 2)
+    await until("both events being in progress", () => closers.length === 2)
     const third = await host.send(mine, {})
     expect(third.status).to.equal(429)
     expect(third.headers.get("retry-after")).to.match(/^\d+$/)
     inFlight.push(host.send(theirs, {}))
-    await until("the other organization's event being in progress", () => held.length === 3)
-    for (const release of held.splice(0)) release()
+    await until("the other organization's event being in progress", () => closers.length === 3)
+    for (const release of closers.splice(0)) release()
     expect((await Promise.all(inFlight)).map(({ status }) => status)).to.deep.equal([200, 200, 200])
   })
 
@@ -135,8 +135,8 @@ describe("settings of a service", () => {
   })
 
   it("live.keep_messages are those that can be caught up on; more is told as truncated", async () => {
-    const made = await make("Told", [{ type: "live.broadcast", channel: "told", data: { n: "{{ event.n }}" } }])
-    const heard: { id: string; data: { n: number } }[] = []
+    const pipeline = await make("Told", [{ type: "live.broadcast", channel: "told", data: { n: "{{ event.n }}" } }])
+    const messages: { id: string; data: { n: number } }[] = []
     const dial = async () => {
       const socket = io(host.url, {
         path: "/live",
@@ -146,19 +146,19 @@ describe("settings of a service", () => {
         transports: ["websocket"],
       })
       sockets.push(socket)
-      socket.on("message", (message: (typeof heard)[number]) => heard.push(message))
+      socket.on("message", (message: (typeof messages)[number]) => messages.push(message))
       await new Promise((resolve) => socket.on("connect", () => resolve(undefined)))
       return socket
     }
     const first = await dial()
     await first.emitWithAck("subscribe", { channel: "told" })
-    for (let n = 1; n <= 6; n++) expect((await host.send(made, { n })).status).to.equal(200)
-    await until("all six messages", () => heard.length === 6)
-    const [{ id = "" } = {}] = heard.splice(0)
+    for (let n = 1; n <= 6; n++) expect((await host.send(pipeline, { n })).status).to.equal(200)
+    await until("all six messages", () => messages.length === 6)
+    const [{ id = "" } = {}] = messages.splice(0)
     const again = await dial()
     expect(await again.emitWithAck("subscribe", { channel: "told", after: id })).to.deep.equal({ ok: true, truncated: true })
-    await until("what is kept", () => heard.length === 3)
-    expect(heard.splice(0).map(({ data }) => data.n)).to.deep.equal([4, 5, 6])
+    await until("what is kept", () => messages.length === 3)
+    expect(messages.splice(0).map(({ data }) => data.n)).to.deep.equal([4, 5, 6])
   })
 
   it("rate_limits.address_per_minute bounds refused credentials, and no key that holds", async () => {
@@ -170,20 +170,20 @@ describe("settings of a service", () => {
   })
 
   it("retention.payloads_days and retention.entries_days remove payloads, then entries", async () => {
-    const made = await make("Kept", [{ type: "respond", status: 201 }])
-    const { status } = await host.send(made, { n: 1 })
+    const pipeline = await make("Kept", [{ type: "respond", status: 201 }])
+    const { status } = await host.send(pipeline, { n: 1 })
     expect(status).to.equal(201)
-    const path = `/v1/event-pipelines/${made.slug}/executions`
+    const path = `/v1/event-pipelines/${pipeline.slug}/executions`
     const entries = async () => (await patiently(() => host.api<{ executions: { id: string }[] }>("GET", path))).body.executions
     const [entry] = await entries()
     const payload = () => patiently(() => host.api("GET", `${path}/${entry?.id}/payload`))
     expect((await payload()).status).to.equal(200)
     host.clock.move(dayMs + 60_000)
-    const gone = await until("the payload's end", async () => {
+    const deleted = await until("the payload's end", async () => {
       const answer = await payload()
       return answer.status !== 200 && answer
     })
-    expect([gone.status, gone.body["code"]]).to.deep.equal([400, "failed_precondition"])
+    expect([deleted.status, deleted.body["code"]]).to.deep.equal([400, "failed_precondition"])
     expect(
       (await entries()).map(({ id }) => id),
       "the entry outlives its payload",

@@ -34,14 +34,14 @@ export async function runMillrace(args: readonly string[], { env = {}, stdin = "
   return { code, out: out.text(), err: err.text() }
 }
 
-function collector(columns: number | undefined, heard?: (text: string) => void) {
+function collector(columns: number | undefined, onText?: (text: string) => void) {
   const chunks: Buffer[] = []
   const text = () => Buffer.concat(chunks).toString("utf8")
   const stream = new Writable({
-    write(chunk: Buffer | string, _encoding, done) {
+    write(chunk: Buffer | string, _encoding, callback) {
       chunks.push(Buffer.from(chunk))
-      heard?.(text())
-      done()
+      onText?.(text())
+      callback()
     },
   })
   return { stream: Object.assign(stream, columns === undefined ? {} : { isTTY: true, columns }), text }
@@ -61,8 +61,8 @@ let last: Promise<unknown> = Promise.resolve()
 
 /** Runs a command in this process as a process of its own would run: in that folder, with these variables and no others. */
 export async function runIn(folder: string, args: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<RanIn> {
-  const { code, said } = await runAlone(folder, args, { PATH: process.env["PATH"], NO_COLOR: "1", ...env })
-  const output = said.map(({ text }) => text).join("")
+  const { code, said: lines } = await runAlone(folder, args, { PATH: process.env["PATH"], NO_COLOR: "1", ...env })
+  const output = lines.map(({ text }) => text).join("")
   const [, service] = /^Service: (.*)\n/.exec(output) ?? []
   return service === undefined ? { code, output } : { code, output: output.slice(output.indexOf("\n") + 1), service }
 }
@@ -75,16 +75,16 @@ export interface RanAlone {
 
 /** The same, with what it said on which stream. */
 export async function runAlone(folder: string, args: readonly string[], env: NodeJS.ProcessEnv): Promise<RanAlone> {
-  const said: { on: "stdout" | "stderr"; text: string }[] = []
+  const messages: { on: "stdout" | "stderr"; text: string }[] = []
   const stream = (on: "stdout" | "stderr") =>
     new Writable({
-      write(chunk: Buffer | string, _encoding, done) {
-        said.push({ on, text: chunk.toString() })
-        done()
+      write(chunk: Buffer | string, _encoding, callback) {
+        messages.push({ on, text: chunk.toString() })
+        callback()
       },
     })
   const code = await inTurn(folder, args, { env, stdin: Readable.from([]), stdout: stream("stdout"), stderr: stream("stderr") })
-  return { code, said }
+  return { code, said: messages }
 }
 
 /** One that runs in this process until it is stopped; others that are run so wait for it. */

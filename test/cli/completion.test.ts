@@ -14,8 +14,8 @@ describe("shell completion", () => {
     const text = await script("bash")
     const complete = (line: string) => {
       const words = line.split(" ")
-      const asked = `${text}\nCOMP_WORDS=(${words.map((word) => `'${word}'`).join(" ")}); COMP_CWORD=${words.length - 1}; _millrace; printf '%s\\n' "\${COMPREPLY[@]}"`
-      const { stdout, stderr, status } = spawnSync("bash", ["--norc"], { encoding: "utf8", input: asked })
+      const query = `${text}\nCOMP_WORDS=(${words.map((word) => `'${word}'`).join(" ")}); COMP_CWORD=${words.length - 1}; _millrace; printf '%s\\n' "\${COMPREPLY[@]}"`
+      const { stdout, stderr, status } = spawnSync("bash", ["--norc"], { encoding: "utf8", input: query })
       expect([status, stderr]).to.deep.equal([0, ""])
       return stdout.split("\n").filter(Boolean)
     }
@@ -41,12 +41,12 @@ describe("shell completion", () => {
     const text = await script("zsh")
     const complete = (line: string) => {
       const words = line.split(" ")
-      const said = `words=(${words.map((word) => `'${word}'`).join(" ")}) CURRENT=${words.length}; _millrace`
+      const message = `words=(${words.map((word) => `'${word}'`).join(" ")}) CURRENT=${words.length}; _millrace`
       const offered = ran(
         this,
         "zsh",
         "-f",
-        `compdef() {}; _files() { print FILES }; compadd() { print -l -- "\${@:2}" }; ${text}\n${said}`,
+        `compdef() {}; _files() { print FILES }; compadd() { print -l -- "\${@:2}" }; ${text}\n${message}`,
       )
       return offered.filter((word) => word.startsWith(words.at(-1) ?? "") || word === "FILES")
     }
@@ -60,7 +60,7 @@ describe("shell completion", () => {
   it("completes in fish", async function () {
     const text = await script("fish")
     const complete = (line: string) =>
-      ran(this, "fish", "--no-config", `${text}\ncomplete -C '${line}'`).map((said) => said.split("\t")[0] ?? "")
+      ran(this, "fish", "--no-config", `${text}\ncomplete -C '${line}'`).map((message) => message.split("\t")[0] ?? "")
     expect(complete("millrace datas")).to.deep.equal(["datasets"])
     expect(complete("millrace datasets li")).to.have.members(["list", "list-rows"])
     expect(complete("millrace datasets list-rows leads --l")).to.deep.equal(["--limit"])

@@ -25,12 +25,12 @@ describe("generated files", () => {
   const text = (path: string) => texts.get(join(projectRoot, path)) ?? ""
   before(async () => {
     declarations = await loadDeclarations({ config, root: projectRoot })
-    texts = new Map((await generatedFiles(declarations)).map((one) => [one.file, one.text]))
+    texts = new Map((await generatedFiles(declarations)).map((generatedFile) => [generatedFile.file, generatedFile.text]))
   })
 
   it("are the same whenever they are made", async () => {
     const again = await generatedFiles(await loadDeclarations({ config, root: "/" }))
-    expect(new Map(again.map((one) => [one.file, one.text]))).to.deep.equal(texts)
+    expect(new Map(again.map((file) => [file.file, file.text]))).to.deep.equal(texts)
     expect([...texts.keys()].map((file) => file.replace(`${projectRoot}/`, "")).sort()).to.include.members([
       "config/api.txt",
       "config/pipeline.schema.json",
@@ -44,22 +44,22 @@ describe("generated files", () => {
 
   it("name every action, auth mode, operation and setting", () => {
     const { registry } = declarations
-    const told = (page: string, index: string, name: string) => {
+    const expectDescribed = (page: string, index: string, name: string) => {
       expect(text(`docs/reference/${page}`), name).to.match(new RegExp(`^#{1,2} ${name.replaceAll(".", "\\.")}$`, "m"))
       expect(text(`docs/reference/${index}`), name).to.include(`](${page}`)
     }
     for (const { type, examples } of registry.items(Actions)) {
-      told(`actions/${type}.md`, "actions.md", type)
+      expectDescribed(`actions/${type}.md`, "actions.md", type)
       expect(text(`docs/reference/actions/${type}.md`).match(/^```yaml$/gm), type).to.have.length(examples.length)
     }
     for (const { mode, examples = [] } of registry.items(AuthModes)) {
-      told(`auth-modes/${mode}.md`, "auth-modes.md", mode)
+      expectDescribed(`auth-modes/${mode}.md`, "auth-modes.md", mode)
       expect(examples, mode).not.to.have.length(0)
       expect(text(`docs/reference/auth-modes/${mode}.md`).match(/^```yaml$/gm), mode).to.have.length(examples.length)
     }
     for (const { name, examples = [] } of registry.items(Operations)) {
       const page = `operations/${name.split(".")[0]}.md`
-      told(page, "operations.md", name)
+      expectDescribed(page, "operations.md", name)
       for (const { title } of examples) if (title !== undefined) expect(text(`docs/reference/${page}`), name).to.include(title)
     }
     const settings = leaves(config)
@@ -88,8 +88,8 @@ describe("generated files", () => {
   })
 
   it("hold nothing that depends on the machine", () => {
-    for (const [file, made] of texts)
-      expect(made, file)
+    for (const [file, created] of texts)
+      expect(created, file)
         .to.not.include(projectRoot)
         .and.not.match(/\[object Object\]|undefined \|/)
   })
@@ -111,31 +111,31 @@ describe("generated files", () => {
 
   describe("on disk", () => {
     let folder: string
-    const said: string[] = []
+    const messages: string[] = []
     const stream = new Writable({
-      write(chunk: Buffer, _encoding, done) {
-        said.push(chunk.toString().trimEnd())
-        done()
+      write(chunk: Buffer, _encoding, callback) {
+        messages.push(chunk.toString().trimEnd())
+        callback()
       },
     })
     const terminal = { env: {}, stdin: process.stdin, stdout: stream, stderr: stream }
     beforeEach(() => {
       folder = mkdtempSync(join(tmpdir(), "millrace-generate-"))
-      said.length = 0
+      messages.length = 0
     })
     afterEach(() => rmSync(folder, { recursive: true }))
 
     it("are written where they differ, and only there", () => {
-      const [one, other] = [
+      const [first, second] = [
         { file: join(folder, "deep/one.md"), text: "1\n" },
         { file: join(folder, "other.md"), text: "2\n" },
       ]
-      writeFileSync(other.file, "2\n")
-      expect(writeGenerated([one, other], terminal)).to.equal(0)
-      expect(said).to.have.length(1)
-      expect(said[0]).to.match(/^wrote .*deep\/one\.md$/)
-      expect(readFileSync(one.file, "utf8")).to.equal("1\n")
-      expect([checkGenerated([one, other], terminal), said.length]).to.deep.equal([0, 1])
+      writeFileSync(second.file, "2\n")
+      expect(writeGenerated([first, second], terminal)).to.equal(0)
+      expect(messages).to.have.length(1)
+      expect(messages[0]).to.match(/^wrote .*deep\/one\.md$/)
+      expect(readFileSync(first.file, "utf8")).to.equal("1\n")
+      expect([checkGenerated([first, second], terminal), messages.length]).to.deep.equal([0, 1])
     })
 
     it("are named when missing or not current, and then left as they are", () => {
@@ -143,9 +143,9 @@ describe("generated files", () => {
       writeFileSync(join(folder, "stale.md"), "old\n")
       writeFileSync(join(folder, "current.md"), "new\n")
       expect(checkGenerated(files, terminal)).to.equal(1)
-      expect(said).to.have.length(2)
-      expect(said[0]).to.match(/missing\.md is missing; run `npm run generate`/)
-      expect(said[1]).to.match(/stale\.md is not current; run `npm run generate`/)
+      expect(messages).to.have.length(2)
+      expect(messages[0]).to.match(/missing\.md is missing; run `npm run generate`/)
+      expect(messages[1]).to.match(/stale\.md is not current; run `npm run generate`/)
       expect(existsSync(join(folder, "missing.md"))).to.equal(false)
       expect(readFileSync(join(folder, "stale.md"), "utf8")).to.equal("old\n")
     })

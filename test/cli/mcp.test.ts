@@ -28,8 +28,8 @@ describe("millrace mcp", () => {
   })
   after(() => host.stop())
 
-  const keyOf = async (wanted: Record<string, unknown>) =>
-    (await host.api<{ secret: string }>("POST", "/v1/api-keys", { name: "Key", ...wanted })).body.secret
+  const keyOf = async (expected: Record<string, unknown>) =>
+    (await host.api<{ secret: string }>("POST", "/v1/api-keys", { name: "Key", ...expected })).body.secret
   const environment = (key: string) => ({ PATH: process.env["PATH"] ?? "", HOME: host.dataDir, MILLRACE_URL: host.url, MILLRACE_KEY: key })
   const connect = async (key: string, revision: Revision = "2026-07-28") => {
     const client = new Client(
@@ -44,7 +44,7 @@ describe("millrace mcp", () => {
     return client
   }
   /** Lines in, lines out, until the command ends by itself. */
-  const said = async (lines: readonly unknown[], env: Record<string, string> = environment(host.adminKey)) => {
+  const replies = async (lines: readonly unknown[], env: Record<string, string> = environment(host.adminKey)) => {
     const stdin = lines.map((line) => `${typeof line === "string" ? line : JSON.stringify(line)}\n`).join("")
     const { code, out } = await runMillrace(["mcp"], { env, stdin })
     return {
@@ -62,8 +62,8 @@ describe("millrace mcp", () => {
       const { tools } = await client.listTools()
       expect(tools.map(({ name }) => name)).to.include.members(["datasets_list", "search_tools", "call_read"])
       expect(tools.map(({ name }) => name)).to.not.include.oneOf(["datasets_export", "event_pipelines_create", "call_write"])
-      const listed = await client.callTool({ name: "datasets_list", arguments: {} })
-      expect(JSON.stringify(listed.content)).to.include('\\"total\\":0')
+      const page = await client.callTool({ name: "datasets_list", arguments: {} })
+      expect(JSON.stringify(page.content)).to.include('\\"total\\":0')
       const refused = await client.callTool({ name: "datasets_create", arguments: { name: "Guest's" } })
       expect(refused.isError).to.equal(true)
       expect(JSON.stringify(refused.content)).to.include("permission_denied")
@@ -74,7 +74,7 @@ describe("millrace mcp", () => {
   }
 
   it("is MCP to the service: it needs the scope, is told apart in the audit log, and what MCP may not set is cleared", async () => {
-    const narrow = await said(
+    const narrow = await replies(
       [{ jsonrpc: "2.0", id: 1, method: "tools/list" }],
       environment(await keyOf({ kind: "token", scopes: ["datasets:read"] })),
     )
@@ -84,8 +84,8 @@ describe("millrace mcp", () => {
 
     const credentials = { base_url: "https://api.crm.test", headers: {} }
     const params = { name: "integrations_connect", arguments: { app: "http", credentials, managed_access: "read" } }
-    const [made] = (await said([{ jsonrpc: "2.0", id: 1, method: "tools/call", params }])).answers
-    expect(JSON.stringify(made)).to.include('\\"status\\":\\"connected\\"')
+    const [created] = (await replies([{ jsonrpc: "2.0", id: 1, method: "tools/call", params }])).answers
+    expect(JSON.stringify(created)).to.include('\\"status\\":\\"connected\\"')
     const { body } = await host.api<{ audit_log: { actor: unknown; changes: object; writes: { after: { managed_access: string } }[] }[] }>(
       "GET",
       "/v1/audit-log?operation=integrations.connect",
@@ -105,14 +105,14 @@ describe("millrace mcp", () => {
     expect(out).to.include('"datasets_list_rows"').and.include('"me_get"').and.not.include('"datasets_update"')
     expect(out).to.include("Unknown tool")
     expect((await host.api<{ total: number }>("GET", "/v1/datasets")).body.total).to.equal(0)
-    const { answers } = await said([list], { ...environment(host.adminKey) })
+    const { answers } = await replies([list], { ...environment(host.adminKey) })
     expect(JSON.stringify(answers)).to.include('"search_tools"')
     const wrong = await runMillrace(["mcp", "--tools", "nothing"], { env: environment(host.adminKey), stdin: `${JSON.stringify(list)}\n` })
     expect(wrong.out).to.include("unknown_toolset")
   })
 
   it("answers what came before the input ended, refuses invalid lines, and ends well", async () => {
-    const { code, answers } = await said([
+    const { code, answers } = await replies([
       { jsonrpc: "2.0", id: "a", method: "tools/call", params: { name: "me_get", arguments: {} } },
       "no message",
       { jsonrpc: "2.0", method: "notifications/initialized" },
@@ -132,7 +132,7 @@ describe("millrace mcp", () => {
       params: { name: "me_get", arguments: { a: large } },
     })
     const large = "x".repeat(2_000_000)
-    const { code, answers } = await said([
+    const { code, answers } = await replies([
       call(1),
       [call("a"), { jsonrpc: "2.0", method: "notifications/initialized" }, call("b")],
       { jsonrpc: "2.0", id: 2, method: "ping" },
@@ -144,7 +144,7 @@ describe("millrace mcp", () => {
 
   it("carries a line as it stands, however deep it nests", async () => {
     const params = `{"name":"datasets_list","arguments":{"limit":${"[".repeat(50_000)}${"]".repeat(50_000)}}}`
-    const { answers } = await said([`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":${params}}`])
+    const { answers } = await replies([`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":${params}}`])
     expect(answers).to.have.length(1)
     expect(JSON.stringify(answers[0])).to.include("body_too_deep")
   })
@@ -156,7 +156,8 @@ describe("millrace mcp", () => {
     })
     await new Promise<void>((resolve) => other.listen(0, "127.0.0.1", resolve))
     const url = `http://127.0.0.1:${(other.address() as AddressInfo).port}`
-    const ask = (at: string) => said([{ jsonrpc: "2.0", id: 1, method: "tools/list" }], { ...environment(host.adminKey), MILLRACE_URL: at })
+    const ask = (at: string) =>
+      replies([{ jsonrpc: "2.0", id: 1, method: "tools/list" }], { ...environment(host.adminKey), MILLRACE_URL: at })
     const redirected = JSON.stringify((await ask(url)).answers)
     expect(redirected).to.include('"error"').and.not.include(host.adminKey)
     other.close()

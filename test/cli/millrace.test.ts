@@ -86,10 +86,10 @@ export default definePlugin({ id: "wave", config: z.strictObject({}), register: 
   })
 
   it("make-key prints one API key, another each time", async () => {
-    const [one, other] = await Promise.all([run(["make-key"]), run(["make-key"])])
-    expect([one.code, other.code]).to.deep.equal([0, 0])
-    expect(parseKey(one.output.trim())).to.include({ kind: "api_key" })
-    expect(one.output).to.not.equal(other.output)
+    const [first, second] = await Promise.all([run(["make-key"]), run(["make-key"])])
+    expect([first.code, second.code]).to.deep.equal([0, 0])
+    expect(parseKey(first.output.trim())).to.include({ kind: "api_key" })
+    expect(first.output).to.not.equal(second.output)
   })
 
   it("says its version where the configuration is wrong, too", async () => {
@@ -113,8 +113,8 @@ export default definePlugin({ id: "wave", config: z.strictObject({}), register: 
   it("start serves until it is asked to stop, and then ends well", async () => {
     const child = start(["start"], { PORT: "0", MILLRACE_PIPELINES_PATHS: "," })
     const ended = finished(child)
-    const said = await outputUntil(child, /base address +http:\/\/\S+/)
-    const [, url = ""] = /base address +(http:\/\/\S+)/.exec(said) ?? []
+    const message = await outputUntil(child, /base address +http:\/\/\S+/)
+    const [, url = ""] = /base address +(http:\/\/\S+)/.exec(message) ?? []
     expect((await fetch(`${url}/v1/datasets`)).status).to.equal(401)
     child.kill("SIGTERM")
     expect((await ended).code).to.equal(0)
@@ -134,7 +134,7 @@ export default definePlugin({ id: "wave", config: z.strictObject({}), register: 
 })
 
 describe("an older Node", () => {
-  const said = /^Millrace needs Node 24 or later and this is v20\.\S+: .*npm start.*\n$/
+  const pattern = /^Millrace needs Node 24 or later and this is v20\.\S+: .*npm start.*\n$/
 
   it("is told in one line what to do, and ends with 1", async () => {
     for (const file of ["start.js", "millrace.js"]) {
@@ -144,7 +144,7 @@ describe("an older Node", () => {
         spawn(process.execPath, ["--import", `data:text/javascript,${encodeURIComponent(pretend)}`, join(projectRoot, "core", file)]),
       )
       expect(code).to.equal(1)
-      expect(output).to.match(said)
+      expect(output).to.match(pattern)
     }
   })
 
@@ -154,6 +154,6 @@ describe("an older Node", () => {
     if (!version.startsWith("v20.")) this.skip()
     const { code, output } = await finished(spawn(system, [join(projectRoot, "core/start.js")]))
     expect(code).to.equal(1)
-    expect(output).to.match(said)
+    expect(output).to.match(pattern)
   })
 })

@@ -10,8 +10,8 @@ import { projectRoot } from "../import-graph.ts"
 describe("public and stored names", () => {
   it("are as reviewed: config/api.txt lists the same", async () => {
     const { config } = loadConfig({ defaults: join(frameworkRoot, "config/default.yaml"), env: {} })
-    const kept = readFileSync(join(projectRoot, "config/api.txt"), "utf8")
-    const found = nameList(await loadDeclarations({ config, root: frameworkRoot }))
-    expect(found.split("\n"), "npm run generate, and say why in the commit").to.deep.equal(kept.split("\n"))
+    const nameListText = readFileSync(join(projectRoot, "config/api.txt"), "utf8")
+    const names = nameList(await loadDeclarations({ config, root: frameworkRoot }))
+    expect(names.split("\n"), "npm run generate, and say why in the commit").to.deep.equal(nameListText.split("\n"))
   })
 })

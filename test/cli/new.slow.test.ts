@@ -9,7 +9,7 @@ import { type Clone, clone } from "../package/clone.ts"
 import { User } from "../package/user.ts"
 import { runMillrace } from "./command-line.ts"
 
-const wanted = [
+const expectedFiles = [
   { kind: "action", name: "order-total", folder: "plugins/actions/order-total", declares: /type: "order\.total"/ },
   // Long enough for lines of the template to be broken.
   {
@@ -39,27 +39,27 @@ describe("millrace new", function () {
   const sources = () => globSync("{plugins,test}/**/*.ts", { cwd: projectRoot }).length
 
   it("makes an action, an area and an auth mode that pass every check as they are made", async () => {
-    const made: string[] = []
-    for (const { kind, name, folder, declares } of wanted) {
+    const created: string[] = []
+    for (const { kind, name, folder, declares } of expectedFiles) {
       const { code, output } = await millrace("new", kind, name)
       expect(code, output).to.equal(0)
       expect(output).to.include(`made ${folder}/index.ts`).and.include(`made test/${folder}.test.ts`).and.include("wrote docs/reference/")
       expect(readFileSync(join(repository.root, folder, "index.ts"), "utf8")).to.match(declares)
-      made.push(...[...output.matchAll(/^made (\S+)$/gm)].map(([, path = ""]) => path))
+      created.push(...[...output.matchAll(/^made (\S+)$/gm)].map(([, path = ""]) => path))
     }
-    expect(made).to.have.length(6)
-    for (const path of made) expect(readFileSync(join(repository.root, path), "utf8"), path).to.not.match(/sample/i)
+    expect(created).to.have.length(6)
+    for (const path of created) expect(readFileSync(join(repository.root, path), "utf8"), path).to.not.match(/sample/i)
 
-    const formatted = await user.run(join("node_modules/.bin", "biome"), "ci", "--colors=off", "--error-on-warnings", ...made)
+    const formatted = await user.run(join("node_modules/.bin", "biome"), "ci", "--colors=off", "--error-on-warnings", ...created)
     expect(formatted.code, formatted.output).to.equal(0)
     const current = await millrace("generate", "--check")
     expect(current.code, current.output).to.equal(0)
     // What they import is compiled with them; the rest of the repository stays as it is.
-    writeFileSync(join(repository.root, "tsconfig.made.json"), JSON.stringify({ extends: "./tsconfig.json", include: made }))
+    writeFileSync(join(repository.root, "tsconfig.made.json"), JSON.stringify({ extends: "./tsconfig.json", include: created }))
     const [compiled, used] = [await bin("tsc", "-p", "tsconfig.made.json", "--checkers", "1"), await bin("knip")]
-    const complaints = `${compiled.output}\n${used.output}`.split("\n").filter((line) => made.some((path) => line.includes(path)))
+    const complaints = `${compiled.output}\n${used.output}`.split("\n").filter((line) => created.some((path) => line.includes(path)))
     expect(complaints).to.deep.equal([])
-    const tests = made.filter((path) => path.endsWith(".test.ts"))
+    const tests = created.filter((path) => path.endsWith(".test.ts"))
     // What lists every operation takes one more as it is made.
     const listing = ["test/surface/mcp/mcp.test.ts", "test/surface/openapi.test.ts", "test/cli/public-api.test.ts"]
     const notListing = ["--invert", "--grep", "^MCP (?!offers the operations|calls additive)"]
@@ -80,11 +80,11 @@ describe("millrace new", function () {
       ["area", "api_keys", /cannot be the name of an area.*Did you mean "api-keys"\?/],
       ["auth-mode", "hmac-sha256", /taken\. The auth mode "hmac_sha256" is that of the plugin "inbound-auth"/],
     ]
-    for (const [kind, name, told] of cases) {
+    for (const [kind, name, pattern] of cases) {
       const refusal: unknown = await runMillrace(["new", kind, name]).catch((error: unknown) => error)
       expect(refusal, `${kind} ${name}`).to.be.instanceOf(BootError)
       expect((refusal as BootError).problems).to.have.length(1)
-      expect((refusal as BootError).message).to.match(told)
+      expect((refusal as BootError).message).to.match(pattern)
     }
     expect(sources()).to.equal(before)
   })
@@ -109,13 +109,13 @@ describe("millrace new", function () {
     const full = await millrace("init", "plugins")
     expect(full.code).to.equal(1)
     expect(full.output.trim()).to.match(/plugins is not empty: a project is created in a new folder\..*`millrace new`/)
-    for (const taken of ["package.json", "package.json/below/it"]) {
-      const { code, output } = await millrace("init", taken)
+    for (const path of ["package.json", "package.json/below/it"]) {
+      const { code, output } = await millrace("init", path)
       expect([code, output.trim().split("\n").length], output).to.deep.equal([1, 1])
       expect(output).to.include("there is a file in its place")
     }
-    const told = await millrace("init", "../other", "--package", "^9.9.9")
-    expect(told.code, told.output).to.equal(0)
+    const result = await millrace("init", "../other", "--package", "^9.9.9")
+    expect(result.code, result.output).to.equal(0)
     expect(JSON.parse(readFileSync(join(repository.folder, "other/package.json"), "utf8")))
       .to.deep.include({ name: "other" })
       .and.to.have.nested.property("dependencies.millrace", "^9.9.9")

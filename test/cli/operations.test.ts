@@ -71,8 +71,8 @@ describe("operations as commands", () => {
   })
 
   it("take flags of each type, lists again and again, objects as JSON", async () => {
-    const made = await json(["datasets", "create", "--name", "Flags", "--class", "events"])
-    expect(made).to.include({ slug: "flags", class: "events" })
+    const created = await json(["datasets", "create", "--name", "Flags", "--class", "events"])
+    expect(created).to.include({ slug: "flags", class: "events" })
     const key = await json([
       "api-keys",
       "create",
@@ -92,8 +92,8 @@ describe("operations as commands", () => {
     expect(joined.err).to.include("One value per flag: --scopes … --scopes ….")
     const rows = await json(["datasets", "insert-rows", "flags", "--rows", '[{"n":1},{"n":-2}]'])
     expect(rows["row_ids"]).to.have.length(2)
-    const listed = await json(["datasets", "list-rows", "flags", "--sort", "n", "--limit", "1"])
-    expect(listed["rows"]).to.have.length(1)
+    const page = await json(["datasets", "list-rows", "flags", "--sort", "n", "--limit", "1"])
+    expect(page["rows"]).to.have.length(1)
     const { revision } = await json(["datasets", "get", "flags"])
     expect((await run(["datasets", "update", "flags", "--status", "archived", "--expected-revision", "99"])).code).to.equal(5)
     expect(await json(["datasets", "update", "flags", "--status", "archived", "--expected-revision", String(revision)])).to.include({
@@ -154,11 +154,11 @@ describe("operations as commands", () => {
     expect(table.out).to.include("Ada\\u001b[31m\\u202e").and.include("one ↵ two")
     const narrow = await run(["datasets", "list-rows", "shown"], { columns: 60 })
     expect(narrow.out).to.include("--json shows them")
-    for (const line of narrow.out.split("\n").filter((one) => !one.startsWith("Also"))) expect(line.length).to.be.at.most(60)
+    for (const line of narrow.out.split("\n").filter((entry) => !entry.startsWith("Also"))) expect(line.length).to.be.at.most(60)
     const sets = await run(["datasets", "list"], { columns: 200 })
     expect(sets.out.split("\n")[0]).to.match(/^SLUG +NAME +CLASS .* ID /)
-    const one = await run(["datasets", "get", "shown"])
-    expect(one.out).to.match(/^id: .*\nslug: shown\nname: Shown\n/)
+    const result = await run(["datasets", "get", "shown"])
+    expect(result.out).to.match(/^id: .*\nslug: shown\nname: Shown\n/)
     await run(["datasets", "create", "--name", "Empty"])
     expect((await run(["datasets", "list-rows", "empty"])).out).to.equal("(none)\n")
   })
@@ -229,10 +229,10 @@ describe("operations as commands", () => {
       [["datasets", "list", "--limti", "1"], 1, /unknown option '--limti'[\s\S]*--limit/],
       [["datasets", "list", "--organization", "nobody"], 4, /not_found/],
     ]
-    for (const [args, code, said, more = {}] of cases) {
+    for (const [args, code, pattern, more = {}] of cases) {
       const ran = await run(args, { env: more })
       expect(ran.code, `${args.join(" ")}: ${ran.err}`).to.equal(code)
-      expect(ran.err, args.join(" ")).to.match(said)
+      expect(ran.err, args.join(" ")).to.match(pattern)
       expect(ran.out).to.equal("")
       expect(ran.err).to.not.match(/^ {4}at /m)
     }
@@ -271,16 +271,16 @@ describe("operations as commands", () => {
   })
 
   it("print problems of the command line as JSON too where JSON is asked for", async () => {
-    for (const [given, named] of [
+    for (const [inputs, label] of [
       [["--limit", "abc"], "--limit"],
       [["--nonsense"], "--nonsense"],
     ] as const) {
-      const { code, out, err } = await run(["datasets", "list", ...given, "--json"])
+      const { code, out, err } = await run(["datasets", "list", ...inputs, "--json"])
       expect([code, out]).to.deep.equal([1, ""])
-      const told = JSON.parse(err) as { code: string; message: string }
-      expect(told.code).to.equal("invalid_argument")
-      expect(told.message).to.include(named)
-      expect((await run(["datasets", "list", ...given])).err).to.not.match(/^\{/)
+      const report = JSON.parse(err) as { code: string; message: string }
+      expect(report.code).to.equal("invalid_argument")
+      expect(report.message).to.include(label)
+      expect((await run(["datasets", "list", ...inputs])).err).to.not.match(/^\{/)
     }
   })
 })

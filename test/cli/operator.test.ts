@@ -33,9 +33,9 @@ onStoresInTurn("the operator's command", ({ start, storage }) => {
   }
   const run = async (...args: string[]) => {
     const env = { PATH: process.env["PATH"], NO_COLOR: "1", MILLRACE_DATA_DIR: folder, PORT: "0", MILLRACE_PIPELINES_PATHS: ",", ...store }
-    const { code, said } = await runAlone(folder, args, env)
+    const { code, said: messages } = await runAlone(folder, args, env)
     const on = (stream: string) =>
-      said
+      messages
         .filter((part) => part.on === stream)
         .map(({ text }) => text)
         .join("")
@@ -43,21 +43,21 @@ onStoresInTurn("the operator's command", ({ start, storage }) => {
   }
   const create = (name: string, owner: string, ...more: string[]) =>
     run("organizations", "create", "--name", name, "--owner", owner, "--json", ...more)
-  const made = ({ code, out, err }: Awaited<ReturnType<typeof run>>) => {
+  const secretOf = ({ code, out, err }: Awaited<ReturnType<typeof run>>) => {
     expect(code, err).to.equal(0)
     return JSON.parse(out) as { id: string; slug: string; role: string; secret: string | null }
   }
 
   it("creates an organization while the service runs", async () => {
     const service = await startService()
-    const { id, slug, secret } = made(await create("Bakery", "Ada@Example.com", "--first-key"))
+    const { id, slug, secret } = secretOf(await create("Bakery", "Ada@Example.com", "--first-key"))
     const me = await service.api<{ user: { email: string } }>("GET", "/v1/me", undefined, { key: secret ?? "" })
     expect([slug, me.body.user.email]).to.deep.equal(["bakery", "ada@example.com"])
     expect((await service.get(Organizations).admins(id)).map(({ email }) => email)).to.deep.equal(["ada@example.com"])
   })
 
   it("suspends and resumes it, effective at once", async () => {
-    const { slug, secret } = made(await create("Paused", "bob@example.com", "--first-key"))
+    const { slug, secret } = secretOf(await create("Paused", "bob@example.com", "--first-key"))
     const write = async () =>
       (await host?.api<Refusal>("POST", "/v1/datasets", { name: `d${Math.random()}` }, { key: secret ?? "" }))?.body.details?.reason
     expect(await write()).to.equal(undefined)
@@ -69,10 +69,10 @@ onStoresInTurn("the operator's command", ({ start, storage }) => {
 
   it("creates one while the service is stopped, for a user who exists", async () => {
     await stopService()
-    const { id, slug } = made(await create("Second shop", "ada@example.com", "--slug", "second"))
+    const { id, slug } = secretOf(await create("Second shop", "ada@example.com", "--slug", "second"))
     expect((await run("organizations", "suspend", slug, "--operator")).code).to.equal(0)
-    const taken = await create("Third", "ada@example.com", "--slug", "second")
-    expect([taken.code === 0, JSON.parse(taken.err).details.reason]).to.deep.equal([false, "slug_taken"])
+    const duplicate = await create("Third", "ada@example.com", "--slug", "second")
+    expect([duplicate.code === 0, JSON.parse(duplicate.err).details.reason]).to.deep.equal([false, "slug_taken"])
     const service = await startService()
     const organizations = service.get(Organizations)
     expect((await organizations.admins(id)).map(({ email }) => email)).to.deep.equal(["ada@example.com"])
@@ -82,8 +82,8 @@ onStoresInTurn("the operator's command", ({ start, storage }) => {
   it("creates the first organization of a store that was never started", async () => {
     const fresh = mkdtempSync(join(tmpdir(), "millrace-operator-"))
     const env = { PATH: process.env["PATH"], NO_COLOR: "1", MILLRACE_DATA_DIR: fresh, PORT: "0", MILLRACE_PIPELINES_PATHS: "," }
-    const { code, said } = await runAlone(fresh, ["organizations", "create", "--name", "First", "--owner", "a@example.com"], env)
-    expect(code, said.map(({ text }) => text).join("")).to.equal(0)
+    const { code, said: messages } = await runAlone(fresh, ["organizations", "create", "--name", "First", "--owner", "a@example.com"], env)
+    expect(code, messages.map(({ text }) => text).join("")).to.equal(0)
     rmSync(fresh, { recursive: true, force: true })
   })
 

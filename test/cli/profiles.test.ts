@@ -56,13 +56,13 @@ describe("profiles", () => {
       run(["login", "--url", host.url, "--profile", profile, "--organization", "default"], { stdin: host.adminKey })
     await login("first")
     await login("second")
-    const listed = await run(["profiles", "--use", "first"])
-    expect(listed.out)
+    const result = await run(["profiles", "--use", "first"])
+    expect(result.out)
       .to.match(/^first +yes /m)
       .and.match(/^second +http/m)
-    expect(listed.out).to.not.include(host.adminKey)
+    expect(result.out).to.not.include(host.adminKey)
     const secret = host.adminKey.split("_").at(-1) ?? ""
-    expect(listed.out).to.not.include(secret)
+    expect(result.out).to.not.include(secret)
     expect((await run(["me", "get", "--profile", "thrid"])).err).to.match(
       /The profile "thrid" does not exist.*"?third|first, second|Did you mean/,
     )
@@ -74,9 +74,9 @@ describe("profiles", () => {
   })
 
   it("never send a profile's key to another address", async () => {
-    const heard: (string | undefined)[] = []
+    const messages: (string | undefined)[] = []
     const other = createServer((request, response) => {
-      heard.push(request.headers.authorization)
+      messages.push(request.headers.authorization)
       response.writeHead(401).end()
     })
     await new Promise<void>((resolve) => other.listen(0, "127.0.0.1", resolve))
@@ -85,9 +85,9 @@ describe("profiles", () => {
       await run(["login", "--url", host.url], { stdin: host.adminKey })
       const ran = await run(["me", "get"], { env: { MILLRACE_URL: url } })
       expect([ran.code, ran.err.trim()]).to.deep.equal([3, `No key is stored for ${url}: run \`millrace login\`, or set MILLRACE_KEY.`])
-      expect(heard).to.deep.equal([])
+      expect(messages).to.deep.equal([])
       await run(["me", "get"], { env: { MILLRACE_URL: url, MILLRACE_KEY: "given" } })
-      expect(heard).to.deep.equal(["Bearer given"])
+      expect(messages).to.deep.equal(["Bearer given"])
     } finally {
       other.close()
     }

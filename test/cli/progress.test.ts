@@ -23,13 +23,13 @@ describe("a command that takes long", () => {
   const answer = (response: ServerResponse) => response.setHeader("content-type", "application/json").end('{"role":"owner"}')
 
   it("says on a terminal what it waits for, and wipes it away before the answer; nothing into a pipe", async () => {
-    const asked: ServerResponse[] = []
-    waiting = (response) => void asked.push(response)
+    const responses: ServerResponse[] = []
+    waiting = (response) => void responses.push(response)
     const piped = runMillrace(["me", "get", "--json"], { env })
-    await until("the question of the command with a pipe", () => asked.length === 1)
+    await until("the question of the command with a pipe", () => responses.length === 1)
     // Both are answered once the one that asked later has said twice that it waits.
     const onErr = (text: string) => {
-      if (text.split("Waiting").length === 3) for (const response of asked.splice(0)) answer(response)
+      if (text.split("Waiting").length === 3) for (const response of responses.splice(0)) answer(response)
     }
     const { code, out, err } = await runMillrace(["me", "get"], { env, columns: 80, onErr })
     expect([code, out]).to.deep.equal([0, "role: owner\n"])
@@ -40,14 +40,14 @@ describe("a command that takes long", () => {
   })
 
   it("says that it tries again, and why", async () => {
-    let asked = 0
+    let requestCount = 0
     waiting = (response) => {
-      if (++asked > 1) return void answer(response)
+      if (++requestCount > 1) return void answer(response)
       response.writeHead(503, { "retry-after": "2", "content-type": "application/json" })
       response.end('{"code":"unavailable","message":"The service is stopping.","details":{}}')
     }
     const { code, err } = await runMillrace(["me", "get"], { env, columns: 80 })
-    expect([code, asked]).to.deep.equal([0, 2])
+    expect([code, requestCount]).to.deep.equal([0, 2])
     expect(err).to.match(/unavailable: trying again in \d+ s/)
   })
 })

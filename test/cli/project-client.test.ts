@@ -13,7 +13,7 @@ interface Cards {
   readonly giftCards: {
     create(input: { name: string }): Promise<{ id: string; name: string }>
     get(input: { id: string }): Promise<{ name: string }>
-    readonly list: { each(): AsyncIterable<{ name: string }> }
+    readonly list: { listAll(): AsyncIterable<{ name: string }> }
   }
   readonly datasets: { list(): Promise<{ total: number }> }
 }
@@ -28,8 +28,8 @@ describe("millrace generate client", () => {
     symlinkSync(projectRoot, join(folder.path, "node_modules/millrace"))
     symlinkSync(join(projectRoot, "node_modules/zod"), join(folder.path, "node_modules/zod"))
     folder.write("package.json", JSON.stringify({ type: "module", dependencies: { millrace: "*" } }))
-    const made = await runIn(folder.path, ["new", "area", "gift-cards"])
-    expect(made.code, made.output).to.equal(0)
+    const result = await runIn(folder.path, ["new", "area", "gift-cards"])
+    expect(result.code, result.output).to.equal(0)
   })
   after(() => folder.remove())
 
@@ -45,7 +45,7 @@ describe("millrace generate client", () => {
       const { id } = await client.giftCards.create({ name: "Birthday" })
       expect(await client.giftCards.get({ id })).to.include({ name: "Birthday" })
       const names: string[] = []
-      for await (const { name } of client.giftCards.list.each()) names.push(name)
+      for await (const { name } of client.giftCards.list.listAll()) names.push(name)
       expect([names, (await client.datasets.list()).total]).to.deep.equal([["Birthday"], 0])
     } finally {
       await host.stop()

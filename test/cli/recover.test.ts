@@ -27,9 +27,9 @@ describe("millrace members recover --operator", () => {
     expect(await browser.me()).to.equal("ada@example.com")
     expect((await recover("ada@example.com")).code).to.equal(0)
     expect(await browser.me()).to.deep.equal([401, "session_ended"])
-    const { code, said } = await recover("nobody@example.com")
+    const { code, said: expectedText } = await recover("nobody@example.com")
     expect(code).to.not.equal(0)
-    expect(said.map(({ text }) => text).join("")).to.include("nobody@example.com")
+    expect(expectedText.map(({ text }) => text).join("")).to.include("nobody@example.com")
   })
 
   it("ends the sessions on the store of a stopped service", async () => {

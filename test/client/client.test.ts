@@ -28,9 +28,9 @@ describe("client", () => {
     new Promise((_resolve, reject) => init?.signal?.addEventListener("abort", ({ target }) => reject((target as AbortSignal).reason)))
   /** A fetch that lets answers get lost on the way back, or never sends at all. */
   function lossy(plan: ("lose answer" | "refuse" | Response)[]) {
-    const sent: { method: string; key: string | null }[] = []
+    const requests: { method: string; key: string | null }[] = []
     const through: typeof fetch = async (input, init) => {
-      sent.push({ method: init?.method ?? "", key: new Headers(init?.headers).get("idempotency-key") })
+      requests.push({ method: init?.method ?? "", key: new Headers(init?.headers).get("idempotency-key") })
       const next = plan.shift()
       if (next instanceof Response) return next
       if (next === "refuse") throw new TypeError("fetch failed")
@@ -39,7 +39,7 @@ describe("client", () => {
       await response.arrayBuffer()
       throw new TypeError("terminated")
     }
-    return { fetch: through, sent }
+    return { fetch: through, sent: requests }
   }
 
   it("calls operations by area and verb, typed by their schemas", async () => {
@@ -48,10 +48,10 @@ describe("client", () => {
     expect(me.organization?.slug).to.equal("default")
     const role: "guest" | "member" | "admin" | "owner" | null = me.role
     expect(role).to.equal("owner")
-    const made = await client.datasets.create({ name: "Typed", class: "table" })
-    expect(made.revision).to.equal(1)
-    const same = await client.call("datasets.get", { slug: made.slug })
-    expect(same.id).to.equal(made.id)
+    const created = await client.datasets.create({ name: "Typed", class: "table" })
+    expect(created.revision).to.equal(1)
+    const same = await client.call("datasets.get", { slug: created.slug })
+    expect(same.id).to.equal(created.id)
     // What must not compile:
     const input: InputOf<Operations["datasets.list_rows"]> = { slug: "typed", limit: 5 }
     expect(input.limit).to.equal(5)
@@ -60,7 +60,7 @@ describe("client", () => {
     // @ts-expect-error an input that is required
     void (() => client.datasets.get())
     // @ts-expect-error a field that an answer has not
-    void (() => made.sluug)
+    void (() => created.sluug)
     // @ts-expect-error an area that there is not
     void (() => client.datsets)
     // @ts-expect-error pages of what is not a list
@@ -68,18 +68,18 @@ describe("client", () => {
   })
 
   it("reads lists page by page and item by item, no page sooner than needed", async () => {
-    const { fetch: through, sent } = lossy([])
+    const { fetch: through, sent: requests } = lossy([])
     const client = clientOf({ fetch: through })
     await client.datasets.create({ name: "Paged" })
     await client.datasets.insertRows({ slug: "paged", rows: Array.from({ length: 25 }, (_, n) => ({ n })) })
-    sent.length = 0
-    const seen: unknown[] = []
+    requests.length = 0
+    const received: unknown[] = []
     for await (const { values } of client.datasets.listRows.each({ slug: "paged", limit: 10, sort: "n" })) {
-      seen.push(values["n"])
-      if (seen.length === 12) break
+      received.push(values["n"])
+      if (received.length === 12) break
     }
-    expect(seen).to.deep.equal(Array.from({ length: 12 }, (_, n) => n))
-    expect(sent).to.have.length(2)
+    expect(received).to.deep.equal(Array.from({ length: 12 }, (_, n) => n))
+    expect(requests).to.have.length(2)
     const sizes: number[] = []
     for await (const { rows } of client.datasets.listRows.pages({ slug: "paged", limit: 10 })) sizes.push(rows.length)
     expect(sizes).to.deep.equal([10, 10, 5])
@@ -105,7 +105,7 @@ describe("client", () => {
       const cut = await failure(
         clientOf({ baseUrl: proxy.url })
           .datasets.export({ slug: "large" })
-          .then((one) => one.text()),
+          .then((clientStream) => clientStream.text()),
       )
       expect(cut).to.deep.include({ code: "unavailable" })
       expect(cut.details.reason).to.equal("response_truncated")
@@ -145,26 +145,26 @@ describe("client", () => {
   })
 
   it("sends a lost POST again with the same key, and it is done once", async () => {
-    const { fetch: through, sent } = lossy(["lose answer", "refuse"])
+    const { fetch: through, sent: requests } = lossy(["lose answer", "refuse"])
     const waits: string[] = []
     const client = clientOf({ fetch: through, onRetry: ({ operation, error }) => waits.push(`${operation} ${error.code}`) })
     await client.datasets.create({ name: "Once" })
-    expect(sent).to.have.length(3)
-    expect(new Set(sent.map(({ key }) => key)).size).to.equal(1)
-    expect(sent[0]?.key).to.match(/^[0-9a-f]{32}$/)
+    expect(requests).to.have.length(3)
+    expect(new Set(requests.map(({ key }) => key)).size).to.equal(1)
+    expect(requests[0]?.key).to.match(/^[0-9a-f]{32}$/)
     expect(waits).to.deep.equal(["datasets.create unavailable", "datasets.create unavailable"])
     const { datasets } = await clientOf().datasets.list()
     expect(datasets.filter(({ name }) => name === "Once")).to.have.length(1)
     await client.datasets.create({ name: "Twice" })
-    expect(sent.at(-1)?.key).to.not.equal(sent[0]?.key)
+    expect(requests.at(-1)?.key).to.not.equal(requests[0]?.key)
   })
 
   it("says so when the answer that got lost was the one with the secret", async () => {
-    const { fetch: through, sent } = lossy(["lose answer"])
+    const { fetch: through, sent: requests } = lossy(["lose answer"])
     const lost = await failure(clientOf({ fetch: through }).apiKeys.create({ name: "Lost" }))
     expect(lost).to.deep.include({ code: "data_loss" })
     expect(lost.details.reason).to.equal("secret_lost")
-    expect(sent).to.have.length(2)
+    expect(requests).to.have.length(2)
     const { api_keys } = await clientOf().apiKeys.list()
     expect(api_keys.filter(({ name }) => name === "Lost")).to.have.length(1)
   })

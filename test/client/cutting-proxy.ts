@@ -19,7 +19,7 @@ export async function cuttingProxy(target: string): Promise<CuttingProxy> {
   let cuts = 0
   const server = createServer((client) => {
     const upstream = connect(Number(port), hostname)
-    let left = plan.shift() ?? Number.POSITIVE_INFINITY
+    let remaining = plan.shift() ?? Number.POSITIVE_INFINITY
     for (const socket of [client, upstream]) {
       open.add(socket)
       socket.on("error", () => {})
@@ -32,15 +32,15 @@ export async function cuttingProxy(target: string): Promise<CuttingProxy> {
     client.pipe(upstream)
     upstream.on("data", (chunk: Buffer) => {
       if (client.destroyed) return
-      if (chunk.length < left) {
-        left -= chunk.length
+      if (chunk.length < remaining) {
+        remaining -= chunk.length
         client.write(chunk)
         return
       }
       cuts++
       // What was let through arrives; nothing after it does.
       upstream.removeAllListeners("data")
-      client.write(chunk.subarray(0, left), () => client.destroy())
+      client.write(chunk.subarray(0, remaining), () => client.destroy())
     })
   })
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))

@@ -35,16 +35,16 @@ describe("live subscribers after a start with an earlier clock", () => {
   /** Subscribes after a position; resolves with what is heard until `n`, and where the subscription stands. */
   const heardUpTo = async (n: number, after: string, tell?: () => Promise<unknown>) => {
     const live = connectLive<{ news: { n: number } }>({ url: host.url, token: host.adminKey, reconnectMs: 1 })
-    const heard: number[] = []
+    const messages: number[] = []
     let gaps = 0
     const options = { onGap: () => void gaps++, ...(after === "" ? {} : { after }) }
-    const subscription = live.subscribe("news", ({ data }) => void heard.push(data.n), options)
+    const subscription = live.subscribe("news", ({ data }) => void messages.push(data.n), options)
     await subscription.ready
     await tell?.()
-    await until(`the message ${n}`, () => heard.includes(n) || gaps > 0)
+    await until(`the message ${n}`, () => messages.includes(n) || gaps > 0)
     const position = subscription.position()
     live.close()
-    return { heard, gaps, position }
+    return { heard: messages, gaps, position }
   }
 
   it("hear what was said meanwhile or learn of a gap, before and after the clock has caught up", async () => {

@@ -20,17 +20,17 @@ interface Told {
 type Channels = Record<string, Told>
 
 const filters = { kind: z.enum(["red", "blue"]), is_test: z.boolean() }
-const kept = defineChannel({ name: "filtered-kept", summary: "Kept.", scope: "notes:read", role: "guest", filters })
+const stored = defineChannel({ name: "filtered-kept", summary: "Kept.", scope: "notes:read", role: "guest", filters })
 /** What was emitted and not kept, as a channel with documents of its own has it. */
 const past: (PastMessage & { readonly organization: string })[] = []
 const derived = defineChannel({ name: "filtered-derived", summary: "Derived.", scope: "notes:read", role: "guest", filters, history })
 
 async function history({ since, limit, filter }: HistoryArgs): Promise<PastMessage[]> {
   const from = new Date(since).toISOString()
-  const found = past.filter(
+  const matches = past.filter(
     ({ at, data }) => at >= from && (filter["kind"] ?? (data as unknown as Told).kind) === (data as unknown as Told).kind,
   )
-  return found.toReversed().slice(0, limit)
+  return matches.toReversed().slice(0, limit)
 }
 
 describe("live subscriptions by a filter", () => {
@@ -38,7 +38,7 @@ describe("live subscriptions by a filter", () => {
   let proxy: CuttingProxy
   const open: Live<Channels>[] = []
   before(async () => {
-    bench = await openSurfaceBench({ keepMessages: 200, endpointOrganization: orgA.id, channels: [kept, derived] })
+    bench = await openSurfaceBench({ keepMessages: 200, endpointOrganization: orgA.id, channels: [stored, derived] })
     proxy = await cuttingProxy(bench.url)
   })
   afterEach(() => {
@@ -59,24 +59,24 @@ describe("live subscriptions by a filter", () => {
   }
   const tell = async (channel: string, data: Told, organization = orgA.id) => {
     const message = { channel, event: "told", data: data as unknown as Json }
-    if (channel === kept.name) return await bench.works.run((work) => bench.live.live.stage(work, organization, message))
+    if (channel === stored.name) return await bench.works.run((work) => bench.live.live.stage(work, organization, message))
     const id = bench.ids.uuid()
     past.push({ id, organization, event: "told", data: message.data, at: new Date(bench.clock.now()).toISOString() })
     bench.live.live.emit(organization, message, () => id)
     return id
   }
-  const told = (n: number): Told => ({ n, kind: n % 2 === 0 ? "red" : "blue", is_test: n % 3 === 0 })
+  const broadcastOf = (n: number): Told => ({ n, kind: n % 2 === 0 ? "red" : "blue", is_test: n % 3 === 0 })
   async function listening(live: Live<Channels>, channel: string, filter?: LiveFilter, after?: string) {
-    const heard: number[] = []
+    const messages: number[] = []
     let gaps = 0
-    const subscription = live.subscribe(channel, ({ data }) => heard.push(data.n), {
+    const subscription = live.subscribe(channel, ({ data }) => messages.push(data.n), {
       ...(filter && { filter }),
       ...(after !== undefined && { after }),
       onGap: () => void gaps++,
     })
     await subscription.ready
-    const hasHeard = (count: number) => until(`${count} messages`, () => heard.length >= count, { everyMs: 1 })
-    return { heard, hasHeard, gaps: () => gaps, subscription }
+    const hasHeard = (count: number) => until(`${count} messages`, () => messages.length >= count, { everyMs: 1 })
+    return { heard: messages, hasHeard, gaps: () => gaps, subscription }
   }
   const refusalOf = async (channel: string, filter: LiveFilter, options: Partial<LiveOptions> = {}) => {
     const { ready } = dial(options).subscribe(channel, () => undefined, { filter })
@@ -87,7 +87,7 @@ describe("live subscriptions by a filter", () => {
     return `${code} ${message}`
   }
 
-  for (const channel of [kept.name, derived.name]) {
+  for (const channel of [stored.name, derived.name]) {
     it(`hear what their filter lets through and nothing else (${channel})`, async () => {
       const live = dial()
       const all = await listening(live, channel)
@@ -95,8 +95,8 @@ describe("live subscriptions by a filter", () => {
       const redTests = await listening(live, channel, { is_test: true, kind: "red" })
       const guest = await listening(dial({ token: "a-guest" }), channel, { is_test: false })
       const foreign = await listening(dial({ token: "b-member" }), channel, { kind: "red" })
-      for (let n = 0; n < 12; n++) await tell(channel, told(n))
-      await tell(channel, told(12), orgB.id)
+      for (let n = 0; n < 12; n++) await tell(channel, broadcastOf(n))
+      await tell(channel, broadcastOf(12), orgB.id)
       await Promise.all([all.hasHeard(12), red.hasHeard(6), redTests.hasHeard(2), guest.hasHeard(8), foreign.hasHeard(1)])
       expect(red.heard).to.deep.equal([0, 2, 4, 6, 8, 10])
       expect(redTests.heard).to.deep.equal([0, 6])
@@ -104,7 +104,7 @@ describe("live subscriptions by a filter", () => {
       expect(foreign.heard).to.deep.equal([12])
       redTests.subscription.close()
       const blue = await listening(live, channel, { kind: "blue" })
-      for (const n of [24, 25]) await tell(channel, told(n))
+      for (const n of [24, 25]) await tell(channel, broadcastOf(n))
       await Promise.all([red.hasHeard(7), blue.hasHeard(1), all.hasHeard(14)])
       expect(redTests.heard, "after it was left").to.have.length(2)
       expect(blue.heard).to.deep.equal([25])
@@ -124,18 +124,18 @@ describe("live subscriptions by a filter", () => {
             proxy.cutAfter([early, ...cuts])
             const live = dial()
             const [red, all] = [await listening(live, channel, { kind: "red" }), await listening(live, channel)]
-            const [sent, ofRed]: [number[], number[]] = [[], []]
+            const [requests, ofRed]: [number[], number[]] = [[], []]
             for (const [n, isRed] of [...kinds, true].entries()) {
               await tell(channel, { n, kind: isRed ? "red" : "blue", is_test: false })
-              sent.push(n)
+              requests.push(n)
               if (isRed) ofRed.push(n)
             }
-            await Promise.all([red.hasHeard(ofRed.length), all.hasHeard(sent.length)])
+            await Promise.all([red.hasHeard(ofRed.length), all.hasHeard(requests.length)])
             await tell(channel, { n: 99, kind: "red", is_test: false })
-            await Promise.all([red.hasHeard(ofRed.length + 1), all.hasHeard(sent.length + 1)])
+            await Promise.all([red.hasHeard(ofRed.length + 1), all.hasHeard(requests.length + 1)])
             live.close()
             expect(red.heard).to.deep.equal([...ofRed, 99])
-            expect(all.heard).to.deep.equal([...sent, 99])
+            expect(all.heard).to.deep.equal([...requests, 99])
           },
         ),
         { numRuns },
@@ -146,17 +146,17 @@ describe("live subscriptions by a filter", () => {
 
   it("go on where they were, however many others came meanwhile, and share nothing of it with the connection's other ones", async () => {
     const first = await listening(dial(), derived.name, { kind: "red" })
-    await tell(derived.name, told(0))
+    await tell(derived.name, broadcastOf(0))
     await first.hasHeard(1)
     const position = first.subscription.position()
     open.splice(0)[0]?.close()
-    await tell(derived.name, told(2))
+    await tell(derived.name, broadcastOf(2))
     for (let n = 0; n < 250; n++) await tell(derived.name, { n, kind: "blue", is_test: false })
     bench.clock.ahead += 60_000
     const live = dial()
     const [red, all] = [await listening(live, derived.name, { is_test: false }), await listening(live, derived.name)]
     const again = await listening(live, derived.name, { kind: "red" }, position)
-    await tell(derived.name, told(4))
+    await tell(derived.name, broadcastOf(4))
     await Promise.all([again.hasHeard(2), all.hasHeard(1), red.hasHeard(1)])
     expect([again.heard, again.gaps()]).to.deep.equal([[2, 4], 0])
     expect([red.heard, all.heard]).to.deep.equal([[4], [4]])
@@ -166,28 +166,28 @@ describe("live subscriptions by a filter", () => {
 
   it("are told how far they are while nothing passes their filter, so that a long silence is not a gap", async () => {
     const live = dial()
-    const [told, untold] = [await listening(live, kept.name, { kind: "blue" }), await listening(dial(), kept.name, { kind: "blue" })]
+    const [report, untold] = [await listening(live, stored.name, { kind: "blue" }), await listening(dial(), stored.name, { kind: "blue" })]
     const before = untold.subscription.position()
     bench.clock.ahead += 3_700_000
-    const from = told.subscription.position()
+    const from = report.subscription.position()
     await bench.live.recheck()
-    await until("being told", () => told.subscription.position() !== from, { everyMs: 1 })
+    await until("being told", () => report.subscription.position() !== from, { everyMs: 1 })
     proxy.cutNow()
-    await tell(kept.name, { n: 1, kind: "blue", is_test: false })
-    await told.hasHeard(1)
-    expect([told.heard, told.gaps()]).to.deep.equal([[1], 0])
-    const late = await listening(dial(), kept.name, { kind: "blue" }, before)
+    await tell(stored.name, { n: 1, kind: "blue", is_test: false })
+    await report.hasHeard(1)
+    expect([report.heard, report.gaps()]).to.deep.equal([[1], 0])
+    const late = await listening(dial(), stored.name, { kind: "blue" }, before)
     expect(late.gaps(), "of one that was not there for longer than messages are kept").to.equal(1)
   })
 
   it("are refused fields that the channel has no filter for, with those that it has, and values that they cannot be", async () => {
-    expect(await refusalOf(kept.name, { status: "red" })).to.match(/^invalid_argument .*"filter\.status".*kind.*is_test/)
-    expect(await refusalOf(kept.name, { kind: "green" })).to.match(/^invalid_argument .*"filter\.kind".*red.*blue/)
-    expect(await refusalOf(kept.name, { is_test: "yes" })).to.match(/^invalid_argument .*"filter\.is_test"/)
+    expect(await refusalOf(stored.name, { status: "red" })).to.match(/^invalid_argument .*"filter\.status".*kind.*is_test/)
+    expect(await refusalOf(stored.name, { kind: "green" })).to.match(/^invalid_argument .*"filter\.kind".*red.*blue/)
+    expect(await refusalOf(stored.name, { is_test: "yes" })).to.match(/^invalid_argument .*"filter\.is_test"/)
     expect(await refusalOf("leads", { kind: "red" })).to.match(/^invalid_argument .*"filter\.kind"/)
     const viewer = { token: undefined, endpointId: endpoint }
     expect(await refusalOf("stage", { kind: "red" }, viewer)).to.match(/^invalid_argument /)
-    expect(await refusalOf(kept.name, { kind: "red" }, viewer)).to.match(/^permission_denied /)
+    expect(await refusalOf(stored.name, { kind: "red" }, viewer)).to.match(/^permission_denied /)
   })
 
   it("cost an announcement no encoding where none of them is for it, and one for all that are", async () => {
@@ -200,9 +200,9 @@ describe("live subscriptions by a filter", () => {
       }
       const data = { ...fields, toJSON }
       bench.live.live.emit(orgA.id, { channel: derived.name, event: "told", data: data as unknown as Json })
-      const taken = encoded
+      const position = encoded
       encoded = 0
-      return taken
+      return position
     }
     await until("those of other tests having left", () => !bench.live.live.hasSubscribers(orgA.id, { channel: derived.name }))
     expect(announce("red"), "without subscribers").to.equal(0)
@@ -216,7 +216,7 @@ describe("live subscriptions by a filter", () => {
       [{ kind: "blue" }, { is_test: false }, undefined].map((filter) => listening(dial(), derived.name, filter)),
     )
     expect(announce("blue"), "with four subscribers by three filters").to.equal(once)
-    await Promise.all([blue.hasHeard(2), ...more.map((one) => one.hasHeard(1))])
+    await Promise.all([blue.hasHeard(2), ...more.map((item) => item.hasHeard(1))])
     for (const live of open.splice(0)) live.close()
     await until("the last one having left", () => !bench.live.live.hasSubscribers(orgA.id, { channel: derived.name }))
     expect(announce("blue"), "after all have left").to.equal(0)

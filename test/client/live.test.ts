@@ -42,11 +42,11 @@ describe("live client", () => {
   const freshChannel = () => `channel-${++channels}`
   /** What a subscription hands out, with a promise of as many as are waited for. */
   function listener() {
-    const heard: number[] = []
+    const messages: number[] = []
     return {
-      heard,
-      hear: ({ data }: { data: number }) => void heard.push(data),
-      hasHeard: (count: number) => until(`${count} messages`, () => heard.length >= count, { everyMs: 1 }),
+      heard: messages,
+      hear: ({ data }: { data: number }) => void messages.push(data),
+      hasHeard: (count: number) => until(`${count} messages`, () => messages.length >= count, { everyMs: 1 }),
     }
   }
 
@@ -64,7 +64,7 @@ describe("live client", () => {
           const channel = freshChannel()
           await tell(channel, -1)
           proxy.cutAfter([early, ...cuts])
-          const { heard, hear, hasHeard } = listener()
+          const { heard: messages, hear, hasHeard } = listener()
           const live = dial()
           await live.subscribe(channel, hear).ready
           for (let n = 0; n < count; n++) {
@@ -75,7 +75,7 @@ describe("live client", () => {
           await tell(channel, count)
           await hasHeard(count + 1)
           live.close()
-          expect(heard).to.deep.equal(Array.from({ length: count + 1 }, (_, n) => n))
+          expect(messages).to.deep.equal(Array.from({ length: count + 1 }, (_, n) => n))
         },
       ),
       { numRuns },
@@ -86,26 +86,26 @@ describe("live client", () => {
   it("misses nothing that was told while the connection was down, also before the first message", async () => {
     const channel = freshChannel()
     await tell(channel, -1)
-    const { heard, hear, hasHeard } = listener()
+    const { heard: resource, hear, hasHeard } = listener()
     await dial().subscribe(channel, hear).ready
     proxy.cutNow()
     for (let n = 0; n < 3; n++) await tell(channel, n)
     await hasHeard(3)
-    expect(heard).to.deep.equal([0, 1, 2])
+    expect(resource).to.deep.equal([0, 1, 2])
   })
 
   it("keeps many channels apart, and asks for all of them again", async () => {
     const names = Array.from({ length: 40 }, freshChannel)
     const live = dial()
-    const heard = new Map<string, number[]>()
+    const messages = new Map<string, number[]>()
     const subscriptions = names.map((name) =>
-      live.subscribe(name, (message) => heard.set(message.channel, [...(heard.get(message.channel) ?? []), message.data])),
+      live.subscribe(name, (message) => messages.set(message.channel, [...(messages.get(message.channel) ?? []), message.data])),
     )
     await Promise.all(subscriptions.map(({ ready }) => ready))
     proxy.cutNow()
     for (const [n, name] of names.entries()) await tell(name, n)
-    await until("a message of each channel", () => heard.size === names.length)
-    expect([...heard].sort(([, [left = 0]], [, [right = 0]]) => left - right)).to.deep.equal(names.map((name, n) => [name, [n]]))
+    await until("a message of each channel", () => messages.size === names.length)
+    expect([...messages].sort(([, [left = 0]], [, [right = 0]]) => left - right)).to.deep.equal(names.map((name, n) => [name, [n]]))
   })
 
   it("goes on from a position in another connection, without repeats", async () => {
@@ -163,7 +163,7 @@ describe("live client", () => {
 
   it("says when more was missed than is kept", async () => {
     const channel = freshChannel()
-    const { heard, hear, hasHeard } = listener()
+    const { heard: messages, hear, hasHeard } = listener()
     let gaps = 0
     const live = dial()
     const subscription = live.subscribe(channel, hear)
@@ -175,13 +175,13 @@ describe("live client", () => {
     const again = listener()
     await dial().subscribe(channel, again.hear, { after: subscription.position(), onGap: () => gaps++ }).ready
     expect(gaps).to.equal(1)
-    expect(heard).to.deep.equal([0])
+    expect(messages).to.deep.equal([0])
     expect(again.heard).to.deep.equal(Array.from({ length: 200 }, (_, n) => n + 11))
   })
 
   it("comes back after the service ends its connections, and stays away once the credential is refused", async () => {
     const channel = freshChannel()
-    const { heard, hear, hasHeard } = listener()
+    const { heard: messages, hear, hasHeard } = listener()
     const errors: ClientError[] = []
     let token = "a-member"
     const states: string[] = []
@@ -196,7 +196,7 @@ describe("live client", () => {
     await until("the refused credential", () => errors.length > 0)
     expect(errors.map(({ code }) => code)).to.deep.equal(["unauthenticated"])
     expect(states.at(-1)).to.equal("closed")
-    expect(heard).to.deep.equal([1])
+    expect(messages).to.deep.equal([1])
     expect(() => live.subscribe("more", hear))
       .to.throw(ClientError)
       .with.property("code", "failed_precondition")
@@ -204,12 +204,12 @@ describe("live client", () => {
 
   it("asks for its token again when that failed, and ends once it is told that there is none", async () => {
     const channel = freshChannel()
-    const { heard, hear, hasHeard } = listener()
+    const { heard: messages, hear, hasHeard } = listener()
     const errors: ClientError[] = []
     const answers = ["a-member", new TypeError("fetch failed"), new ClientError("unavailable", "Not now."), "a-member"]
-    let asked = 0
+    let requestCount = 0
     const token = () => {
-      const answer = answers[asked++] ?? new ClientError("permission_denied", "Nobody is signed in.")
+      const answer = answers[requestCount++] ?? new ClientError("permission_denied", "Nobody is signed in.")
       if (typeof answer !== "string") throw answer
       return answer
     }
@@ -218,17 +218,17 @@ describe("live client", () => {
     proxy.cutNow()
     await tell(channel, 1)
     await hasHeard(1)
-    expect([asked, errors]).to.deep.equal([4, []])
+    expect([requestCount, errors]).to.deep.equal([4, []])
     proxy.cutNow()
     await until("being told that there is no token", () => errors.length > 0)
     expect(errors.map(({ code }) => code)).to.deep.equal(["permission_denied"])
-    expect(heard).to.deep.equal([1])
+    expect(messages).to.deep.equal([1])
     expect(() => live.subscribe("more", hear)).to.throw(ClientError)
   })
 
   it("is refused what is out of reach, and nothing of another organization or channel comes through", async () => {
     const channel = freshChannel()
-    const { heard, hear, hasHeard } = listener()
+    const { heard: messages, hear, hasHeard } = listener()
     const live = dial()
     await live.subscribe(channel, hear).ready
     expect(() => live.subscribe(channel, hear))
@@ -240,7 +240,7 @@ describe("live client", () => {
     await tell(freshChannel(), 200)
     await tell(channel, 1)
     await hasHeard(1)
-    expect(heard).to.deep.equal([1])
+    expect(messages).to.deep.equal([1])
     const nobody = connectLive({ url: proxy.url, token: "nobody" }).subscribe("leads", () => {})
     expect(await nobody.ready.catch((error: unknown) => error)).to.have.property("code", "unauthenticated")
   })
@@ -248,7 +248,7 @@ describe("live client", () => {
   it("refuses at once what the service would cut the connection for, and keeps the connection", async () => {
     const states: string[] = []
     const live = dial({ onState: (state) => states.push(state) })
-    const { heard, hear, hasHeard } = listener()
+    const { heard: messages, hear, hasHeard } = listener()
     await live.subscribe("goes-on", hear).ready
     const long = "x".repeat(70_000)
     const errors: ClientError[] = []
@@ -265,7 +265,7 @@ describe("live client", () => {
     expect(errors).to.have.length(1)
     await tell("goes-on", 1)
     await hasHeard(1)
-    expect([heard, states]).to.deep.equal([[1], ["connected"]])
+    expect([messages, states]).to.deep.equal([[1], ["connected"]])
     const nobody = dial({ token: long }).subscribe("leads", hear)
     const refused = (await nobody.ready.catch((error: unknown) => error)) as ClientError
     expect([refused.code, refused.message]).to.deep.equal([
@@ -275,32 +275,32 @@ describe("live client", () => {
   })
 
   it("hears public channels of an endpoint without a token", async () => {
-    const { heard, hear, hasHeard } = listener()
+    const { heard: messages, hear, hasHeard } = listener()
     await dial({ token: undefined, endpointId: endpoint }).subscribe("stage", hear).ready
     await tell("stage", 1)
     await bench.works.run((work) =>
       bench.live.live.stage(work, orgA.id, { channel: "stage", event: "n", data: 2, publicEndpoint: endpoint }),
     )
     await hasHeard(1)
-    expect(heard).to.deep.equal([2])
+    expect(messages).to.deep.equal([2])
   })
 
   it("leaves as many channels at once as it likes, for others and for the same ones", async () => {
     const live = dial()
     const listen = (names: string[], hear = listener().hear) => names.map((name) => live.subscribe(name, hear))
-    const ready = (subscriptions: { ready: Promise<void> }[]) => Promise.all(subscriptions.map((one) => one.ready))
+    const ready = (subscriptions: { ready: Promise<void> }[]) => Promise.all(subscriptions.map((subscription) => subscription.ready))
     const [some, others] = [Array.from({ length: 80 }, freshChannel), Array.from({ length: 80 }, freshChannel)]
     const first = listen(some)
     await ready(first)
-    for (const one of first) one.close()
+    for (const subscription of first) subscription.close()
     const second = listen(others)
     await ready(second)
-    for (const one of second) one.close()
-    const { heard, hear, hasHeard } = listener()
+    for (const subscription of second) subscription.close()
+    const { heard: messages, hear, hasHeard } = listener()
     await ready(listen(others, hear))
     for (const [n, name] of others.entries()) await tell(name, n)
     await hasHeard(80)
-    expect(heard).to.deep.equal(others.map((_name, n) => n))
+    expect(messages).to.deep.equal(others.map((_name, n) => n))
   })
 
   it("hears nothing after it was closed", async () => {
@@ -330,14 +330,14 @@ describe("position of a subscription", () => {
     fc.assert(
       fc.property(fc.array(delivery, { maxLength: 200 }), (deliveries) => {
         const position = newPosition()
-        const taken = new Set<string>()
+        const ids = new Set<string>()
         let newest = ""
         for (const { ms, tail } of deliveries) {
           const id = idAt(ms, tail)
           // The service sends nothing again from further back.
           if (newest !== "" && Number.parseInt(newest.replaceAll("-", "").slice(0, 12), 16) - ms > 10_000) continue
-          expect(position.take({ id })).to.equal(!taken.has(id))
-          taken.add(id)
+          expect(position.take({ id })).to.equal(!ids.has(id))
+          ids.add(id)
           if (id > newest) newest = id
         }
         expect(position.ask() ?? "").to.equal(newest)
@@ -375,12 +375,12 @@ describe("position of a subscription", () => {
   it("began at one moment, wherever it goes on, and takes nothing of a node that was dead already", () => {
     const position = newPosition()
     position.start([idAt(1_000_000, 0), idAt(999_000, 1)])
-    for (const one of [position, newPosition(position.text())]) {
-      expect(one.take({ id: idAt(999_000, 1) }), "told before it began").to.equal(false)
-      expect(one.take({ id: idAt(970_000, 2), silent_since: new Date(980_000).toISOString() })).to.equal(false)
-      expect(one.take({ id: idAt(970_000, 3), silent_since: new Date(1_010_000).toISOString() })).to.equal(true)
+    for (const item of [position, newPosition(position.text())]) {
+      expect(item.take({ id: idAt(999_000, 1) }), "told before it began").to.equal(false)
+      expect(item.take({ id: idAt(970_000, 2), silent_since: new Date(980_000).toISOString() })).to.equal(false)
+      expect(item.take({ id: idAt(970_000, 3), silent_since: new Date(1_010_000).toISOString() })).to.equal(true)
       // A step that waited for long tells with the id of its event.
-      expect(one.take({ id: idAt(400_000, 4) })).to.equal(true)
+      expect(item.take({ id: idAt(400_000, 4) })).to.equal(true)
     }
   })
 })

@@ -17,8 +17,8 @@ describe("retries of the client", () => {
         fc.integer({ min: 1, max: 10 }),
         fc.option(fc.integer({ min: 0, max: 60 })),
         fc.double({ min: 0, max: 0.999, noNaN: true }),
-        (attempt, asked, chance) => {
-          const error = new ClientError("unavailable", "", {}, { retryAfterS: asked ?? undefined })
+        (attempt, requestCount, chance) => {
+          const error = new ClientError("unavailable", "", {}, { retryAfterS: requestCount ?? undefined })
           const delay = delayBeforeNext({
             attempt,
             error,
@@ -26,7 +26,7 @@ describe("retries of the client", () => {
             policy: defaultRetries,
             random: () => chance,
           })
-          const askedMs = (asked ?? 0) * 1_000
+          const askedMs = (requestCount ?? 0) * 1_000
           if (attempt >= defaultRetries.attempts || askedMs > defaultRetries.maxRetryAfterMs) return void expect(delay).to.equal(undefined)
           expect(delay).to.be.within(
             askedMs,
@@ -43,8 +43,8 @@ describe("retries of the client", () => {
         code,
         fc.constantFrom(undefined, "rate_limited", "still_running", "no_response"),
         fc.boolean(),
-        (one, reason, committed) => {
-          const error = new ClientError(one, "", { ...(reason ? { reason } : {}), ...(committed ? { committed } : {}) })
+        (value, reason, committed) => {
+          const error = new ClientError(value, "", { ...(reason ? { reason } : {}), ...(committed ? { committed } : {}) })
           const delayFor = (route: ClientRoute) => delayBeforeNext({ attempt: 1, error, route, policy: defaultRetries })
           const plain = delayFor({ method: "DELETE", path: "/" })
           expect(plain !== undefined).to.equal(reason === "rate_limited" && !committed)
@@ -62,18 +62,18 @@ describe("answers of the client", () => {
   it("tell how long to wait, by seconds or by a date, and never less than nothing", async () => {
     expect(await retryAfter("7")).to.equal(7)
     const began = Date.now()
-    const told = await retryAfter(new Date(began + 3_600_000).toUTCString())
+    const reportCount = await retryAfter(new Date(began + 3_600_000).toUTCString())
     // The date has no milliseconds, and time goes on.
-    expect(told).to.be.within(3_599 - Math.ceil((Date.now() - began) / 1_000), 3_600)
+    expect(reportCount).to.be.within(3_599 - Math.ceil((Date.now() - began) / 1_000), 3_600)
     expect(await retryAfter(new Date(Date.now() - 60_000).toUTCString())).to.equal(0)
     for (const none of ["-5", "soon", "", "0x10", "Infinity"]) expect(await retryAfter(none), none).to.equal(undefined)
   })
 
   it("name an export's file, and go without a name that is broken", () => {
-    const named = (disposition: string) => streamOf(new Response("", { headers: { "content-disposition": disposition } })).fileName
-    expect(named("attachment; filename=\"leads.csv\"; filename*=UTF-8''l%C3%A9ads.csv")).to.equal("léads.csv")
-    expect(named("attachment; filename=\"leads.csv\"; filename*=UTF-8''l%E9ads%.csv")).to.equal("leads.csv")
-    expect(named("attachment; filename*=UTF-8''%")).to.equal("")
+    const streamNamed = (disposition: string) => streamOf(new Response("", { headers: { "content-disposition": disposition } })).fileName
+    expect(streamNamed("attachment; filename=\"leads.csv\"; filename*=UTF-8''l%C3%A9ads.csv")).to.equal("léads.csv")
+    expect(streamNamed("attachment; filename=\"leads.csv\"; filename*=UTF-8''l%E9ads%.csv")).to.equal("leads.csv")
+    expect(streamNamed("attachment; filename*=UTF-8''%")).to.equal("")
   })
 })
 
@@ -128,10 +128,10 @@ describe("calls of the client", () => {
     "datasets.delete_row": { method: "DELETE", path: "/v1/datasets/{slug}/rows/{id}", repeatable: true },
     "datasets.create": { method: "POST", path: "/v1/datasets", keyed: true },
   } as const
-  const gone = () => Response.json({ code: "not_found", message: "The row does not exist.", details: {} }, { status: 404 })
+  const notFound = () => Response.json({ code: "not_found", message: "The row does not exist.", details: {} }, { status: 404 })
   const callerOver = (answers: (() => Response)[], options = {}) => {
     let calls = 0
-    const send = async () => (answers[calls++] ?? gone)()
+    const send = async () => (answers[calls++] ?? notFound)()
     const call = createCaller(routes, { baseUrl: "http://h", key: "k", retries: { firstDelayMs: 0 }, fetch: send, ...options })
     return { call, calls: () => calls }
   }
@@ -149,10 +149,10 @@ describe("calls of the client", () => {
     const lost = () => {
       throw new TypeError("fetch failed")
     }
-    expect(await callerOver([lost, gone]).call("datasets.delete_row", row)).to.deep.equal({ id: "r-1", deleted: true })
-    expect((await refusal(callerOver([gone]).call("datasets.delete_row", row))).code).to.equal("not_found")
+    expect(await callerOver([lost, notFound]).call("datasets.delete_row", row)).to.deep.equal({ id: "r-1", deleted: true })
+    expect((await refusal(callerOver([notFound]).call("datasets.delete_row", row))).code).to.equal("not_found")
     const busy = () => Response.json({ code: "resource_exhausted", message: "", details: { reason: "rate_limited" } }, { status: 429 })
-    expect((await refusal(callerOver([busy, gone]).call("datasets.delete_row", row))).code).to.equal("not_found")
+    expect((await refusal(callerOver([busy, notFound]).call("datasets.delete_row", row))).code).to.equal("not_found")
   })
 
   it("refuse what a header cannot carry by the option's name, without showing the key", async () => {

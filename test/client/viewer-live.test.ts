@@ -12,7 +12,7 @@ describe("a viewer's token", () => {
   let token: string
   before(async () => {
     host = await testHost()
-    const made = await host.api<{ endpoint_id: string; inbound_url: string }>("POST", "/v1/event-pipelines", {
+    const response = await host.api<{ endpoint_id: string; inbound_url: string }>("POST", "/v1/event-pipelines", {
       name: "Public news",
       state: "active",
       auth_mode: "authenticated_viewer",
@@ -22,18 +22,18 @@ describe("a viewer's token", () => {
         { type: "live.broadcast", channel: "inside", data: { said: "{{ event.says }}" } },
       ],
     })
-    endpointId = made.body.endpoint_id
-    inbound = made.body.inbound_url
+    endpointId = response.body.endpoint_id
+    inbound = response.body.inbound_url
     token = (await host.api<{ token: string }>("POST", "/v1/viewer-sessions", {})).body.token
   })
   after(() => host.stop())
 
   const listen = (options: Partial<LiveOptions>) => {
-    const heard: unknown[] = []
-    const told = Promise.withResolvers<void>()
+    const messages: unknown[] = []
+    const completion = Promise.withResolvers<void>()
     const live = connectLive<{ news: { said: string } }>({ url: host.url, ...options })
-    const subscription = live.subscribe("news", ({ data }) => told.resolve(void heard.push(data)), { onError: () => {} })
-    return { live, heard, ready: subscription.ready, told: told.promise }
+    const subscription = live.subscribe("news", ({ data }) => completion.resolve(void messages.push(data)), { onError: () => {} })
+    return { live, heard: messages, ready: subscription.ready, told: completion.promise }
   }
   const refusal = async (options: Partial<LiveOptions>): Promise<ClientError> => {
     const { live, ready } = listen(options)

@@ -75,9 +75,9 @@ describe("a clock that was ahead", () => {
     const schedules = await host.get(Store).open(ScheduleCollection).find({ cron: "*/10 * * * *" })
     expect(schedules).to.have.length.above(0)
     for (const { next_at } of schedules) expect(inMinutes(next_at)).to.be.at.most(10)
-    const said = JSON.parse(corrections()[0] ?? "") as { level: number; ahead_s: number; corrected: Record<string, number> }
-    expect(said.ahead_s).to.be.within(86_000, 91_000)
-    expect(said.corrected).to.include.keys("heartbeats", "jobs", "schedules")
+    const message = JSON.parse(corrections()[0] ?? "") as { level: number; ahead_s: number; corrected: Record<string, number> }
+    expect(message.ahead_s).to.be.within(86_000, 91_000)
+    expect(message.corrected).to.include.keys("heartbeats", "jobs", "schedules")
     const metrics = await (await fetch(`${host.url}/metrics`, { headers: { authorization: `Bearer ${host.adminKey}` } })).text()
     expect(Number(/^millrace_clock_ahead_seconds (\S+)$/m.exec(metrics)?.[1])).to.be.within(86_000, 91_000)
     expect(metrics).to.match(/^millrace_clock_corrected_times_total\{kind="heartbeats"\} [1-9]/m)

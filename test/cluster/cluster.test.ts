@@ -26,9 +26,9 @@ const leaseMs = 800
 const longLeaseMs = 600_000
 
 /** Commits the work as its caller would: done when `afterCommit` is. */
-async function announce(store: Store, invalidation: CacheInvalidation, key: string, settled: boolean): Promise<void> {
+async function announce(store: Store, invalidation: CacheInvalidation, key: string, isSettled: boolean): Promise<void> {
   const work = new StagedWork(ids.uuid())
-  invalidation.announce(work, "pipelines", key, { settled })
+  invalidation.announce(work, "pipelines", key, { settled: isSettled })
   await work.committed(await store.commit(work.commit))
 }
 
@@ -174,25 +174,25 @@ suite("cluster: nodes on one replica set", () => {
     drop: (key: string) => Promise<void> | void,
     options: { clock?: Clock; leaseMs?: number } = {},
   ): Promise<ClusterInvalidation> {
-    const made = createClusterInvalidation({ store, feed: driver.feed, clock: systemClock, ids, log, leaseMs, ...options })
-    made.onChange("pipelines", drop)
-    await made.start()
-    started.push(made)
-    return made
+    const clusterInvalidation = createClusterInvalidation({ store, feed: driver.feed, clock: systemClock, ids, log, leaseMs, ...options })
+    clusterInvalidation.onChange("pipelines", drop)
+    await clusterInvalidation.start()
+    started.push(clusterInvalidation)
+    return clusterInvalidation
   }
 
   it("a settled change is dropped by every node before its work is done", async () => {
     const dropped: string[][] = [[], [], []]
-    const made: ClusterInvalidation[] = []
-    for (const list of dropped) made.push(await node((key) => void list.push(key), { leaseMs: longLeaseMs }))
+    const clusterInvalidations: ClusterInvalidation[] = []
+    for (const list of dropped) clusterInvalidations.push(await node((key) => void list.push(key), { leaseMs: longLeaseMs }))
     for (const list of dropped) list.length = 0
-    const [first, second] = made
+    const [first, second] = clusterInvalidations
     if (!first || !second) throw new Error("no nodes")
     await announce(store, first, "p1", true)
     for (const list of dropped) expect(list).to.include("p1")
     await announce(store, second, "p2", true)
     for (const list of dropped) expect(list).to.include("p2")
-    for (const each of made) each.assertLease()
+    for (const clusterInvalidation of clusterInvalidations) clusterInvalidation.assertLease()
   })
 
   it("does not wait for ever for a node that registers between a commit and the look at who is there", async () => {
@@ -213,29 +213,29 @@ suite("cluster: nodes on one replica set", () => {
 
   it("waits for a node that still has events under the old revision, for as long as it renews", async () => {
     const busy = gate()
-    const asked = gate()
+    const request = gate()
     let passed = 0
     const hurried: Clock = { ...systemClock, monotonic: () => systemClock.monotonic() + passed }
     const first = await node(() => {}, { leaseMs: longLeaseMs, clock: hurried })
     const drop = (key: string) => {
       if (key === allKeys) return
-      asked.open()
+      request.open()
       return busy.opened
     }
     // Renews every 250 ms of its long lease.
     const often: Clock = { ...systemClock, after: (milliseconds, run) => systemClock.after(milliseconds / 600, run) }
     await node(drop, { leaseMs: longLeaseMs, clock: often })
-    let done = false
+    let isFinished = false
     const work = announce(store, first, "p1", true).then(() => {
-      done = true
+      isFinished = true
     })
-    await asked.opened
+    await request.opened
     // For the one that waits far more than one lease passes, and never a whole one between two renewals.
     for (let moves = 0; moves < 6; moves++) {
       const before = await renewals()
       passed += 400_000
       await until("a renewal", async () => {
-        expect(done).to.equal(false)
+        expect(isFinished).to.equal(false)
         return (await renewals()) > before
       })
     }
@@ -248,11 +248,11 @@ suite("cluster: nodes on one replica set", () => {
   }
 
   it("an unsettled change reaches the others without being waited for", async () => {
-    const seen = gate()
+    const observed = gate()
     const first = await node(() => {}, { leaseMs: longLeaseMs })
-    await node((key) => (key === "p9" ? seen.open() : undefined), { leaseMs: longLeaseMs })
+    await node((key) => (key === "p9" ? observed.open() : undefined), { leaseMs: longLeaseMs })
     await announce(store, first, "p9", false)
-    await seen.opened
+    await observed.opened
     // A node that has confirmed this one is through with the one before.
     await announce(store, first, "p10", true)
     expect(await store.open(changes).find({ key: "p9", confirmed: { $ne: [] } })).to.deep.equal([])

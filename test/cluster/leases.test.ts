@@ -60,8 +60,8 @@ describe("leases of several processes", () => {
 
   it("are free after the holder has left", async () => {
     await register("gone")
-    const [gone, b] = [process("gone"), process("b")]
-    expect(await gone.claim("left", dayMs)).to.equal(true)
+    const [leases, b] = [process("gone"), process("b")]
+    expect(await leases.claim("left", dayMs)).to.equal(true)
     await change([{ kind: "remove", collection: nodes, id: "gone-node" }])
     expect(await b.claim("left", dayMs)).to.equal(false)
     moved += 10_001

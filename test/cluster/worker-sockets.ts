@@ -20,7 +20,7 @@ export type WorkerClient = (
 
 /** The folder of a primary; undefined where there is none. */
 export function socketFolderOf(primary: number): string | undefined {
-  const name = readdirSync(tmpdir()).find((one) => one.startsWith(`millrace-${primary}-`))
+  const name = readdirSync(tmpdir()).find((value) => value.startsWith(`millrace-${primary}-`))
   return name === undefined ? undefined : join(tmpdir(), name)
 }
 
@@ -29,17 +29,17 @@ export function workerClient(primary: number, worker: number): WorkerClient {
   return (method, path, body, headers = {}) =>
     new Promise((resolve, reject) => {
       const text = body === undefined ? "" : typeof body === "string" ? body : JSON.stringify(body)
-      const sent = request({ socketPath, method, path, headers: { "content-type": "application/json", ...headers } }, (answer) => {
+      const outgoing = request({ socketPath, method, path, headers: { "content-type": "application/json", ...headers } }, (answer) => {
         const chunks: Buffer[] = []
         answer.on("data", (chunk: Buffer) => chunks.push(chunk))
         answer.on("end", () => resolve({ status: answer.statusCode ?? 0, headers: answer.headers, text: Buffer.concat(chunks).toString() }))
       })
-      sent.on("error", reject)
-      sent.end(text)
+      outgoing.on("error", reject)
+      outgoing.end(text)
     })
 }
 
 /** Asks again after a 503, within bounds: a node on a busy machine may lose touch with its peers for a moment. */
 export function patient(client: WorkerClient): WorkerClient {
-  return (...asked) => patiently(() => client(...asked))
+  return (...requests) => patiently(() => client(...requests))
 }

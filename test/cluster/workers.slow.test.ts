@@ -59,86 +59,87 @@ onMongo("two workers (mongodb)", () => {
     sender.start()
     await acknowledged(sender, 300)
     await sender.stop()
-    const taken = new Map(sender.acknowledged)
+    const messages = new Map(sender.acknowledged)
     for (let n = sender.next; n < sender.next + 20; n++) {
       const body = eventBody(n)
       const signature = `sha256=${createHmac("sha256", secret).update(body).digest("hex")}`
       const answer = await clients[(n % 2) as 0 | 1]("POST", `/v1/inbound/${endpoint_id}`, body, { "x-signature-256": signature })
       expect(answer.status).to.equal(200)
-      taken.set(n, (JSON.parse(answer.text) as { execution_id: string }).execution_id)
+      messages.set(n, (JSON.parse(answer.text) as { execution_id: string }).execution_id)
     }
     expect(await jobsSettled(api)).to.deep.equal([])
     const { problems, entries } = await checkBooks(
       api,
       shelves,
-      { acknowledged: taken, unanswered: new Set(), refused: sender.refused },
+      { acknowledged: messages, unanswered: new Set(), refused: sender.refused },
       peer,
     )
     expect(problems).to.deep.equal([])
-    expect(entries).to.equal(taken.size)
+    expect(entries).to.equal(messages.size)
     for (const client of clients) {
       // A worker that is late with its numbers is left out of a scrape.
       const text = await until("a scrape that both have a part in", async () => {
         const scraped = (await client("GET", "/metrics")).text
-        return eventsIn(scraped) >= taken.size && scraped
+        return eventsIn(scraped) >= messages.size && scraped
       })
-      expect(eventsIn(text)).to.equal(taken.size)
+      expect(eventsIn(text)).to.equal(messages.size)
       expect(text).to.match(/^millrace_workers 2$/m)
     }
   })
 
   it("are both reached through the port, and a live session by polling holds though its requests are spread", async () => {
-    const seen = new Set<string>()
-    for (let tries = 0; tries < 60 && seen.size < 2; tries++) {
+    const visited = new Set<string>()
+    for (let tries = 0; tries < 60 && visited.size < 2; tries++) {
       const answer = await fetch(`${url}/live/?EIO=4&transport=polling`, { headers: { connection: "close" } })
-      seen.add(/"sid":"(w\d+)-/.exec(await answer.text())?.[1] ?? "none")
+      visited.add(/"sid":"(w\d+)-/.exec(await answer.text())?.[1] ?? "none")
     }
-    expect([...seen].sort()).to.deep.equal(["w1", "w2"])
-    const heard: { n: number }[] = []
+    expect([...visited].sort()).to.deep.equal(["w1", "w2"])
+    const messages: { n: number }[] = []
     const socket = io(url, { path: "/live", auth: { token: key }, transports: ["polling"], forceNew: true })
     sockets.push(socket)
-    socket.on("message", ({ data }: { data: { n: number } }) => heard.push(data))
+    socket.on("message", ({ data }: { data: { n: number } }) => messages.push(data))
     let lost = 0
     socket.on("disconnect", () => lost++)
     await connected(socket)
     expect(await socket.emitWithAck("subscribe", { channel: "polled" })).to.deep.equal({ ok: true })
-    const made = await api<{ inbound_url: string }>("POST", "/v1/event-pipelines", broadcaster("Polled", "polled"))
-    for (let n = 0; n < 10; n++) await clients[(n % 2) as 0 | 1]("POST", pathOf(made.inbound_url), { n })
-    await until(() => heard.length >= 10)
+    const pipeline = await api<{ inbound_url: string }>("POST", "/v1/event-pipelines", broadcaster("Polled", "polled"))
+    for (let n = 0; n < 10; n++) await clients[(n % 2) as 0 | 1]("POST", pathOf(pipeline.inbound_url), { n })
+    await until(() => messages.length >= 10)
     // Through MongoDB, what the other worker takes comes a longer way and may be overtaken; what one takes keeps its order.
-    const inOrder = [0, 1].flatMap((client) => heard.filter(({ n }) => n % 2 === client))
-    const sent = Array.from({ length: 10 }, (_, n) => ({ n }))
-    expect(inOrder).to.deep.equal([...sent.filter(({ n }) => n % 2 === 0), ...sent.filter(({ n }) => n % 2 === 1)])
+    const inOrder = [0, 1].flatMap((client) => messages.filter(({ n }) => n % 2 === client))
+    const requests = Array.from({ length: 10 }, (_, n) => ({ n }))
+    expect(inOrder).to.deep.equal([...requests.filter(({ n }) => n % 2 === 0), ...requests.filter(({ n }) => n % 2 === 1)])
     expect(lost).to.equal(0)
   })
 
   it("tell the sockets of both of what either commits, each message once", async () => {
-    const made = await api<{ inbound_url: string }>("POST", "/v1/event-pipelines", broadcaster("Told", "told"))
-    const heard: Record<string, number[]> = { w1: [], w2: [] }
+    const pipeline = await api<{ inbound_url: string }>("POST", "/v1/event-pipelines", broadcaster("Told", "told"))
+    const message: Record<string, number[]> = { w1: [], w2: [] }
     for (const slot of ["w1", "w2"]) {
       const socket = await socketOn(slot)
-      socket.on("message", ({ data }: { data: { n: number } }) => heard[slot]?.push(data.n))
+      socket.on("message", ({ data }: { data: { n: number } }) => message[slot]?.push(data.n))
       expect(await socket.emitWithAck("subscribe", { channel: "told" })).to.deep.equal({ ok: true })
     }
-    for (let n = 0; n < 20; n++) expect((await clients[(n % 2) as 0 | 1]("POST", pathOf(made.inbound_url), { n })).status).to.equal(200)
-    await until(() => Object.values(heard).every((list) => list.length >= 20))
-    for (const list of Object.values(heard)) expect([...list].sort((a, b) => a - b)).to.deep.equal(Array.from({ length: 20 }, (_, n) => n))
+    for (let n = 0; n < 20; n++) expect((await clients[(n % 2) as 0 | 1]("POST", pathOf(pipeline.inbound_url), { n })).status).to.equal(200)
+    await until(() => Object.values(message).every((list) => list.length >= 20))
+    for (const list of Object.values(message))
+      expect([...list].sort((a, b) => a - b)).to.deep.equal(Array.from({ length: 20 }, (_, n) => n))
   })
 
   it("let no event pass under a secret, a document or a key that the other has ended", async () => {
-    const made = await api<{ inbound_url: string; secret: string }>("POST", "/v1/event-pipelines", {
+    const createdPipeline = await api<{ inbound_url: string; secret: string }>("POST", "/v1/event-pipelines", {
       name: "Turned",
       state: "active",
       auth_mode: "hmac_sha256",
       pipeline: [{ type: "respond", body: { says: "first" } }],
     })
-    const path = pathOf(made.inbound_url)
+    const path = pathOf(createdPipeline.inbound_url)
     const send = async (client: WorkerClient, secret: string) => {
       const signature = `sha256=${createHmac("sha256", secret).update("{}").digest("hex")}`
       const { status, text } = await client("POST", path, "{}", { "x-signature-256": signature })
       return [status, text] as const
     }
-    let { secret } = made
+    let { secret } = createdPipeline
     for (let round = 0; round < 4; round++) {
       const [changing, other] = round % 2 === 0 ? clients : [clients[1], clients[0]]
       expect((await send(other, secret))[0]).to.equal(200)
@@ -160,7 +161,7 @@ onMongo("two workers (mongodb)", () => {
   })
 
   it("take an event once that comes to both, and do a call once that has a key", async () => {
-    const made = await api<{ inbound_url: string }>("POST", "/v1/event-pipelines", {
+    const pipeline = await api<{ inbound_url: string }>("POST", "/v1/event-pipelines", {
       name: "Deduped",
       state: "active",
       auth_mode: "none",
@@ -168,9 +169,9 @@ onMongo("two workers (mongodb)", () => {
       pipeline: [{ type: "dataset.write", dataset_slug: "once", row: { id: "{{ event.id }}" } }],
     })
     for (let n = 0; n < 10; n++) {
-      const [one, two] = await Promise.all(clients.map((client) => client("POST", pathOf(made.inbound_url), { id: `event-${n}` })))
-      expect([one?.status, two?.status]).to.deep.equal([200, 200])
-      expect(one?.text).to.equal(two?.text)
+      const [first, second] = await Promise.all(clients.map((client) => client("POST", pathOf(pipeline.inbound_url), { id: `event-${n}` })))
+      expect([first?.status, second?.status]).to.deep.equal([200, 200])
+      expect(first?.text).to.equal(second?.text)
     }
     const { rows } = await api<{ rows: unknown[] }>("GET", "/v1/datasets/once/rows?limit=50")
     expect(rows).to.have.length(10)

@@ -25,10 +25,10 @@ describe("the changes of an update", () => {
     // @ts-expect-error: neither does the organization pass.
     const moved: FieldsOf<Note> = { organization_id: "rival", text: "", revision: 1 }
     // @ts-expect-error: MongoDB's own name of the id.
-    const named: Changes = { _id: "n-2" }
+    const changes: Changes = { _id: "n-2" }
     const { id: _, organization_id: _organization, ...fields } = note
     const allowed: Changes[] = [{ ...fields, revision: 2 }, changesOf(fields), { "text.deep": [1] }]
-    expect([whole, part, cast, moved, named, ...allowed]).to.have.length(8)
+    expect([whole, part, cast, moved, changes, ...allowed]).to.have.length(8)
   })
 
   it("are refused by the store where types were left aside", async () => {
@@ -40,11 +40,11 @@ describe("the changes of an update", () => {
   })
 
   it("are never cast in the sources", () => {
-    const found = [...readModules(["core", "plugins", "templates"]).values()]
+    const matches = [...readModules(["core", "plugins", "templates"]).values()]
       .filter(({ path }) => !path.startsWith("core/storage/") && path !== "core/contract/store.ts")
       .filter(({ text }) => hidesChanges(text))
       .map(({ path }) => path)
-    expect(found).to.deep.equal([])
+    expect(matches).to.deep.equal([])
   })
 
   it("are found where they are cast", () => {

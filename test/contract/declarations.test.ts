@@ -81,10 +81,10 @@ describe("declarations of a plugin", () => {
     const text = "a private message"
     expect((await host.api("POST", "/v1/sample-messages", { id: "m1", text })).status).to.equal(200)
     const [entry] = (await host.api<AuditPage>("GET", "/v1/audit-log?operation=sample_messages.post")).body.audit_log
-    const kept = new Map(entry?.writes.map(({ collection, after }) => [collection, after]))
-    expect(kept.get("sample_full_messages")).to.include({ id: "m1", text })
-    expect(kept.get("sample_size_messages")).to.have.all.keys("id", "room_id", "bytes")
-    expect(kept.has("sample_none_messages")).to.equal(false)
+    const stored = new Map(entry?.writes.map(({ collection, after }) => [collection, after]))
+    expect(stored.get("sample_full_messages")).to.include({ id: "m1", text })
+    expect(stored.get("sample_size_messages")).to.have.all.keys("id", "room_id", "bytes")
+    expect(stored.has("sample_none_messages")).to.equal(false)
     expect(entry?.changes["text"]).to.deep.equal({ bytes: Buffer.byteLength(JSON.stringify(text)) })
   })
 
@@ -95,19 +95,19 @@ describe("declarations of a plugin", () => {
       { id: "look", type: "sample.look_alike" },
       { id: "save", type: "dataset.write", dataset_slug: "leads" },
     ]
-    const made = await host.api<{ slug: string; inbound_url: string }>("POST", "/v1/event-pipelines", { ...document, pipeline })
+    const response = await host.api<{ slug: string; inbound_url: string }>("POST", "/v1/event-pipelines", { ...document, pipeline })
     const event = { email: "ada@example.com" }
     const dry = await host.api<{ effects: { rows: { step: string }[]; broadcasts: { step: string }[] } }>(
       "POST",
-      `/v1/event-pipelines/${made.body.slug}/test`,
+      `/v1/event-pipelines/${response.body.slug}/test`,
       { payload: event },
     )
     expect(dry.body.effects.broadcasts.map(({ step }) => step)).to.deep.equal(["tell"])
     expect(dry.body.effects.rows.map(({ step }) => step)).to.deep.equal(["save"])
-    const { status, body } = await host.send<{ execution_id: string }>(made.body, event)
+    const { status, body } = await host.send<{ execution_id: string }>(response.body, event)
     expect(status, JSON.stringify(body)).to.equal(200)
     const entry = await host.invoke<{ rows: { step: string }[] }>("event_pipelines.get_execution", {
-      slug: made.body.slug,
+      slug: response.body.slug,
       id: body.execution_id,
     })
     expect(entry.rows.map(({ step }) => step)).to.deep.equal(["save"])
@@ -117,7 +117,7 @@ describe("declarations of a plugin", () => {
 describe("an action type that no compiler has read", () => {
   it("is refused where it says when it runs, or repeats, in an unknown word", async () => {
     const action = { type: "sample.act", summary: "Act.", config: z.strictObject({}), result: z.object({}), examples: [], run: () => ({}) }
-    for (const [wrong, told] of [
+    for (const [wrong, report] of [
       [{ timing: "comit" }, 'The action "sample.act" has timing "comit"; it is one of commit, deferred. Did you mean "commit"?'],
       [
         { timing: "commit", idempotency: "never" },
@@ -130,7 +130,7 @@ describe("an action type that no compiler has read", () => {
         register: (registrar) => registrar.actions({ ...action, ...wrong } as never),
       })
       const refusal = await testHost({ plugins: [plugin] }).then((host) => host.stop().then(() => "started"), String)
-      expect(refusal).to.include(told)
+      expect(refusal).to.include(report)
     }
   })
 })

@@ -8,8 +8,8 @@ const uuid = "3f2504e0-4f89-41d3-9a0c-0305e82c3301"
 
 describe("a slug made of a name", () => {
   it("keeps Latin letters and digits, and transliterates a name without Latin letters", () => {
-    const made = ["Website Lead", "Café à Paris", "Leads 東京", "Привет, мир", "陳家", "2024"].map((name) => slugOf(name, "pipeline"))
-    expect(made).to.deep.equal(["website-lead", "cafe-a-paris", "leads", "privet-mir", "chenjia", "2024"])
+    const created = ["Website Lead", "Café à Paris", "Leads 東京", "Привет, мир", "陳家", "2024"].map((name) => slugOf(name, "pipeline"))
+    expect(created).to.deep.equal(["website-lead", "cafe-a-paris", "leads", "privet-mir", "chenjia", "2024"])
   })
 
   it("is the kind and a short id of the name where nothing is left, the same for the same name", () => {

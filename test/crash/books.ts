@@ -34,9 +34,9 @@ export interface Shelves {
   readonly keyed: string
 }
 
-const shown = 5
+const visibleCount = 5
 
-export async function checkBooks(api: Api, shelves: Shelves, sent: Sent, peer: Pick<Peer, "calls">): Promise<Findings> {
+export async function checkBooks(api: Api, shelves: Shelves, message: Sent, peer: Pick<Peer, "calls">): Promise<Findings> {
   const entries = await entriesOf(api, shelves.pipeline)
   const [lines, leads] = await Promise.all([rowsOf(api, shelves.unkeyed), rowsOf(api, shelves.keyed)])
   const failed = await api<{ executions: { cause: string }[] }>(
@@ -46,25 +46,25 @@ export async function checkBooks(api: Api, shelves: Shelves, sent: Sent, peer: P
   const problems =
     failed.executions.length > 0 ? [`${failed.executions.length} failed executions, such as: ${failed.executions[0]?.cause}`] : []
   const complain = (what: string, numbers: readonly number[]) => {
-    if (numbers.length > 0) problems.push(`${numbers.length} ${what} (${numbers.slice(0, shown).join(", ")})`)
+    if (numbers.length > 0) problems.push(`${numbers.length} ${what} (${numbers.slice(0, visibleCount).join(", ")})`)
   }
-  const known = [...entries.keys()]
-  const acknowledged = [...sent.acknowledged]
+  const existing = [...entries.keys()]
+  const acknowledged = [...message.acknowledged]
   complain(
     "acknowledged events without their entry",
     acknowledged.filter(([n, id]) => !entries.get(n)?.includes(id)).map(([n]) => n),
   )
   complain(
     "events with more than one entry",
-    known.filter((n) => (entries.get(n)?.length ?? 0) > 1),
+    existing.filter((n) => (entries.get(n)?.length ?? 0) > 1),
   )
   complain(
     "entries of events that were never sent",
-    known.filter((n) => !sent.acknowledged.has(n) && !sent.unanswered.has(n)),
+    existing.filter((n) => !message.acknowledged.has(n) && !message.unanswered.has(n)),
   )
   complain(
     "refused events with an entry",
-    known.filter((n) => sent.refused.has(n)),
+    existing.filter((n) => message.refused.has(n)),
   )
   for (const [name, rows] of [
     [shelves.unkeyed, lines],
@@ -72,7 +72,7 @@ export async function checkBooks(api: Api, shelves: Shelves, sent: Sent, peer: P
   ] as const) {
     complain(
       `entries without a row in ${name}`,
-      known.filter((n) => !rows.has(n)),
+      existing.filter((n) => !rows.has(n)),
     )
     complain(
       `events with more than one row in ${name}`,
@@ -83,7 +83,7 @@ export async function checkBooks(api: Api, shelves: Shelves, sent: Sent, peer: P
       [...rows.keys()].filter((n) => !entries.has(n)),
     )
   }
-  const owed = known.filter((n) => n % notifyEvery === 0)
+  const owed = existing.filter((n) => n % notifyEvery === 0)
   complain(
     "events whose call never came",
     owed.filter((n) => !peer.calls.has(n)),
@@ -97,8 +97,8 @@ export async function checkBooks(api: Api, shelves: Shelves, sent: Sent, peer: P
     [...peer.calls].flatMap(([n, keys]) => (new Set(keys).size > 1 ? [n] : [])),
   )
   const repeatedCalls = [...peer.calls.values()].reduce((sum, keys) => sum + keys.length - 1, 0)
-  const kept = known.filter((n) => sent.unanswered.has(n)).length
-  return { problems, entries: known.length, kept, repeatedCalls }
+  const storedCount = existing.filter((n) => message.unanswered.has(n)).length
+  return { problems, entries: existing.length, kept: storedCount, repeatedCalls }
 }
 
 /** Resolves when no deferred work waits any more, with what is wrong with it: a dead job, or no job done for that long. */
@@ -121,7 +121,7 @@ export async function jobsSettled(api: Api, patienceMs = 300_000): Promise<strin
 
 /** Ids of the accepted entries by number of the event. */
 async function entriesOf(api: Api, pipeline: string): Promise<Map<number, string[]>> {
-  const found = new Map<number, string[]>()
+  const matches = new Map<number, string[]>()
   let cursor = ""
   do {
     const page = await api<{ executions: Entry[]; next_cursor: string }>(
@@ -131,20 +131,20 @@ async function entriesOf(api: Api, pipeline: string): Promise<Map<number, string
     for (const { id, payload_preview } of page.executions) {
       const n = Number(/"n":(\d+)/.exec(payload_preview)?.[1])
       if (Number.isNaN(n)) throw new Error(`An entry is of no event that was sent: ${id} ${payload_preview}`)
-      found.set(n, [...(found.get(n) ?? []), id])
+      matches.set(n, [...(matches.get(n) ?? []), id])
     }
     cursor = page.next_cursor
   } while (cursor !== "")
-  return found
+  return matches
 }
 
 /** Rows by number of the event. */
 async function rowsOf(api: Api, dataset: string): Promise<Map<number, number>> {
-  const found = new Map<number, number>()
+  const matches = new Map<number, number>()
   const text = await api.text(`/v1/datasets/${dataset}/export?format=ndjson`)
   for (const line of text.split("\n").filter(Boolean)) {
     const { n } = (JSON.parse(line) as { values: { n: number } }).values
-    found.set(n, (found.get(n) ?? 0) + 1)
+    matches.set(n, (matches.get(n) ?? 0) + 1)
   }
-  return found
+  return matches
 }

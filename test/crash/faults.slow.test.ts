@@ -79,7 +79,7 @@ describe("a fault under load", () => {
           const refused = load.refused.size
           const counted = await unserved(service.url, "storage_full")
           expect(counted).to.be.at.least(refused)
-          expect(service.said().match(/inbound requests are answered 503/g)?.length).to.be.within(1, 12)
+          expect(service.output().match(/inbound requests are answered 503/g)?.length).to.be.within(1, 12)
           rmSync(ballast)
           await acknowledged(load, 100)
           await until("ready again", async () => (await ready(service.url))[0] === 200)

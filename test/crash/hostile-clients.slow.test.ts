@@ -47,16 +47,16 @@ class Attack {
 
 describe("hostile clients", () => {
   const folder = freshFolder()
-  const sent = { acknowledged: new Map<number, string>(), unanswered: new Set<number>(), refused: new Map<number, number>() }
+  const message = { acknowledged: new Map<number, string>(), unanswered: new Set<number>(), refused: new Map<number, number>() }
   let peer: Peer
   let service: ServiceProcess
-  let made: MadePipeline
+  let pipeline: MadePipeline
   let next = 1
   before(async () => {
     peer = await startPeer()
     const env = { MILLRACE_OUTGOING_ALLOW_HOSTS: peer.host, MILLRACE_INBOUND_MAX_IN_FLIGHT: String(maxInFlight) }
     service = await startService({ dataDir: folder.path, env })
-    made = await makePipeline(apiOf(service, folder.path), peer.url)
+    pipeline = await makePipeline(apiOf(service, folder.path), peer.url)
   })
   after(async () => {
     await service?.kill()
@@ -66,8 +66,8 @@ describe("hostile clients", () => {
 
   /** Runs an attack under load, and checks that the load was served as if there were none. */
   async function attacked(attack: (on: Attack, pid: number, load: Sender) => Promise<void>, restMs = 50): Promise<void> {
-    const endpoint = `${service.url}/v1/inbound/${made.endpoint_id}`
-    const load = new Sender({ url: endpoint, secret: made.secret, connections: 8, from: next, restMs: isSoak ? 0 : restMs })
+    const endpoint = `${service.url}/v1/inbound/${pipeline.endpoint_id}`
+    const load = new Sender({ url: endpoint, secret: pipeline.secret, connections: 8, from: next, restMs: isSoak ? 0 : restMs })
     load.start()
     await acknowledged(load, 100)
     const on = new Attack(endpoint)
@@ -81,16 +81,16 @@ describe("hostile clients", () => {
       on.end()
       await load.stop()
       next = load.next
-      for (const [n, id] of load.acknowledged) sent.acknowledged.set(n, id)
+      for (const [n, id] of load.acknowledged) message.acknowledged.set(n, id)
     }
     expectWithin(10_000, slowest, "a hundred events beside the attack")
     expect([...load.refused.values(), load.unanswered.size]).to.deep.equal([0])
     const api = apiOf(service, folder.path)
     expect(await jobsSettled(api)).to.deep.equal([])
-    const { problems, entries } = await checkBooks(api, shelves, sent, peer)
+    const { problems, entries } = await checkBooks(api, shelves, message, peer)
     expect(problems).to.deep.equal([])
     // What half a body would have left, or what was refused, is neither an accepted entry nor a row.
-    expect(entries).to.equal(sent.acknowledged.size)
+    expect(entries).to.equal(message.acknowledged.size)
   }
 
   it("that send half a head or half a body, by the hundred, take nobody's room", () =>
@@ -132,9 +132,9 @@ describe("hostile clients", () => {
         ["a bomb to the endpoint", ["413"], bomb((headers) => on.post(headers))],
         ["a bomb to the API", ["401", "413"], bomb((headers) => on.post(headers, "/v1/datasets"))],
       ]
-      for (const [what, wanted, text] of refusals) {
+      for (const [what, expected, text] of refusals) {
         const [status = "none"] = statuses(await answerTo(on.open(text)))
-        expect(wanted, `${what}: ${status}`).to.include(status)
+        expect(expected, `${what}: ${status}`).to.include(status)
       }
       // The unsigned event before it may be answered first; the connection ends with the refusal either way.
       const garbage = await answerTo(on.open(`${on.post("Content-Length: 2\r\n\r\n")}{}\u0000\u0001 garbage\r\n\r\n`), /HTTP[\s\S]*HTTP/)

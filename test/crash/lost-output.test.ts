@@ -25,8 +25,8 @@ describe("a service whose output is lost", () => {
       await until("the service to be ready", async () => {
         if (child.exitCode !== null) return true
         // Written before it listens, and again when its port is known.
-        const written = existsSync(join(folder, "bootstrap.json")) ? readFileSync(join(folder, "bootstrap.json"), "utf8") : ""
-        url = /"base_url": "([^"]+)"/.exec(written)?.[1] ?? ""
+        const text = existsSync(join(folder, "bootstrap.json")) ? readFileSync(join(folder, "bootstrap.json"), "utf8") : ""
+        url = /"base_url": "([^"]+)"/.exec(text)?.[1] ?? ""
         return url !== "" && (await fetch(`${url}/readyz`).catch(() => undefined))?.status === 200
       })
       expect(child.exitCode).to.equal(null)

@@ -58,8 +58,8 @@ if (values["write-docs"] && values.fault === undefined) {
     lines: printed,
   })
 }
-const found = problems.length > 0
-process.exitCode = found === (values.fault !== undefined) ? 0 : 1
+const isFound = problems.length > 0
+process.exitCode = isFound === (values.fault !== undefined) ? 0 : 1
 
 function lineOf(reports: readonly KillReport[]): string {
   const last = reports.at(-1)?.findings

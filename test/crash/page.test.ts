@@ -9,9 +9,9 @@ const page = readFileSync(join(projectRoot, "docs/reliability.md"), "utf8")
 
 describe("docs/reliability.md", () => {
   it("names test files that there are", () => {
-    const named = [...page.matchAll(/`npx mocha '?([^'`]+)'?`/g)].map(([, path]) => path ?? "")
-    expect(named.length).to.be.at.least(10)
-    const missing = named.filter((path) => !existsSync(join(projectRoot, path)) && globSync(path, { cwd: projectRoot }).length === 0)
+    const names = [...page.matchAll(/`npx mocha '?([^'`]+)'?`/g)].map(([, path]) => path ?? "")
+    expect(names.length).to.be.at.least(10)
+    const missing = names.filter((path) => !existsSync(join(projectRoot, path)) && globSync(path, { cwd: projectRoot }).length === 0)
     expect(missing).to.deep.equal([])
   })
 
@@ -29,8 +29,8 @@ describe("docs/reliability.md", () => {
 
   it("is written block by block", () => {
     const printed = { command: "--kills 1", date: "2026-01-02", machine: "a machine", lines: ["one", "two"] }
-    const made = withPrinted("x\n<!-- printed process -->\nold\n<!-- end -->\ny", "process", printed)
-    expect(made).to.equal(
+    const text = withPrinted("x\n<!-- printed process -->\nold\n<!-- end -->\ny", "process", printed)
+    expect(text).to.equal(
       "x\n<!-- printed process -->\n\n2026-01-02, a machine:\n\n```text\n$ npm run test:crash -- --kills 1\none\ntwo\n```\n\n<!-- end -->\ny",
     )
     expect(() => withPrinted("nothing", "process", printed)).to.throw("printed process")

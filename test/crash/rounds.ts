@@ -81,22 +81,22 @@ export async function killRound(round: RoundOptions): Promise<RoundReport> {
   const options = { dataDir: folder.path, faults, env }
   const started: ServiceProcess[] = []
   const start = async () => {
-    const one = await startService(options)
-    started.push(one)
-    return one
+    const service = await startService(options)
+    started.push(service)
+    return service
   }
   const reports: KillReport[] = []
-  const sent = { acknowledged: new Map<number, string>(), unanswered: new Set<number>(), refused: new Map<number, number>() }
+  const message = { acknowledged: new Map<number, string>(), unanswered: new Set<number>(), refused: new Map<number, number>() }
   try {
     let service = await start()
-    const made = await makePipeline(apiOf(service, folder.path), peer.url)
+    const pipeline = await makePipeline(apiOf(service, folder.path), peer.url)
     for (let kill = 1, from = 1; kill <= kills; kill++) {
-      const sender = new Sender({ url: `${service.url}/v1/inbound/${made.endpoint_id}`, secret: made.secret, connections, from })
+      const sender = new Sender({ url: `${service.url}/v1/inbound/${pipeline.endpoint_id}`, secret: pipeline.secret, connections, from })
       const unanswered = await killUnderLoad(service, sender, random)
       from = sender.next
-      for (const [n, id] of sender.acknowledged) sent.acknowledged.set(n, id)
-      for (const [n, status] of sender.refused) sent.refused.set(n, status)
-      for (const n of sender.unanswered) sent.unanswered.add(n)
+      for (const [n, id] of sender.acknowledged) message.acknowledged.set(n, id)
+      for (const [n, status] of sender.refused) message.refused.set(n, status)
+      for (const n of sender.unanswered) message.unanswered.add(n)
       // Now and then it dies again while it is coming up, before it has answered anyone.
       if (random() < 0.2) await killWhileStarting(options, random)
       const began = performance.now()
@@ -104,7 +104,7 @@ export async function killRound(round: RoundOptions): Promise<RoundReport> {
       const restart_ms = Math.round(performance.now() - began)
       const api = apiOf(service, folder.path)
       const troubles = await jobsSettled(api)
-      const checked = await checkBooks(api, shelves, sent, peer)
+      const checked = await checkBooks(api, shelves, message, peer)
       const findings = { ...checked, problems: [...troubles, ...checked.problems] }
       const report = { kill, unanswered, acknowledged: sender.acknowledged.size, restart_ms, findings }
       reports.push(report)
@@ -112,7 +112,7 @@ export async function killRound(round: RoundOptions): Promise<RoundReport> {
       if (untilProblem && findings.problems.length > 0) break
     }
   } finally {
-    for (const one of started) await one.kill()
+    for (const service of started) await service.kill()
     await peer.stop()
     folder.remove()
   }
@@ -133,8 +133,8 @@ async function killUnderLoad(service: ServiceProcess, sender: Sender, random: ()
 
 async function killWhileStarting(options: Parameters<typeof launch>[0], random: () => number): Promise<void> {
   const child = launch(options)
-  const gone = new Promise((resolve) => child.once("exit", resolve))
+  const exited = new Promise((resolve) => child.once("exit", resolve))
   await new Promise((resolve) => setTimeout(resolve, random() * 1_500))
   killGroup(child)
-  await gone
+  await exited
 }

@@ -74,22 +74,22 @@ export class Sender {
     const n = this.#next++
     const body = eventBody(n)
     const signature = createHmac("sha256", this.#args.secret).update(body).digest("hex")
-    const sent = request(this.#args.url, {
+    const outgoing = request(this.#args.url, {
       method: "POST",
       agent: this.#agent,
       headers: { "content-type": "application/json", "content-length": Buffer.byteLength(body), "x-signature-256": `sha256=${signature}` },
     })
-    this.#open.set(n, sent)
+    this.#open.set(n, outgoing)
     const began = performance.now()
     let text = ""
-    sent.on("response", (answer) => {
+    outgoing.on("response", (answer) => {
       answer.on("data", (chunk: Buffer) => {
         text += chunk.toString()
       })
       answer.on("close", () => (answer.complete ? this.#answered(n, answer.statusCode ?? 0, text, began) : this.#lost(n)))
     })
-    sent.on("error", () => this.#lost(n))
-    sent.end(body)
+    outgoing.on("error", () => this.#lost(n))
+    outgoing.end(body)
   }
 
   #answered(n: number, status: number, text: string, began: number): void {

@@ -29,7 +29,7 @@ export interface ServiceProcess {
   ended(): Promise<number | string | null>
   signal(signal: NodeJS.Signals): void
   /** Everything said so far. */
-  said(): string
+  output(): string
 }
 
 /** On the project's own disk: /tmp may be memory. */
@@ -99,7 +99,7 @@ export async function startService(options: ServiceOptions): Promise<ServiceProc
     },
     ended: () => ended,
     signal: (signal) => void child.kill(signal),
-    said: () => output,
+    output: () => output,
   }
 }
 

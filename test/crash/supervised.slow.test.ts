@@ -42,7 +42,7 @@ describe("faults in the service's own code", () => {
           let starts = 0
           for (const [place, ends] of places) {
             writeFileSync(join(folder.path, "fault"), `${place} ${way}`)
-            await until(`the fault in ${place}`, () => service.said().includes(`a fault of the test in ${place}`))
+            await until(`the fault in ${place}`, () => service.output().includes(`a fault of the test in ${place}`))
             if (ends) starts++
             await until(`${starts} starts`, () => countOf(service, /starts again in \d+ ms/g) >= starts)
             await acknowledged(sender, 200)
@@ -58,7 +58,7 @@ describe("faults in the service's own code", () => {
 })
 
 function countOf(service: ServiceProcess, pattern: RegExp): number {
-  return service.said().match(pattern)?.length ?? 0
+  return service.output().match(pattern)?.length ?? 0
 }
 
 describe("supervisor", () => {
@@ -91,7 +91,7 @@ describe("supervisor", () => {
       const service = await startService({ dataDir: folder.path, supervised: true, env: env({ MILLRACE_LOG_LEVEL: "info" }) })
       service.signal(signal)
       expect(await service.ended()).to.equal(0)
-      expect(service.said()).to.match(/stopping/)
+      expect(service.output()).to.match(/stopping/)
       await until("the end of all processes", () => running().length === 0)
     })
   }
@@ -146,7 +146,7 @@ describe("supervisor", () => {
     const [first] = readFileSync(`/proc/${service.pid}/task/${service.pid}/children`, "utf8").split(" ")
     process.kill(Number(first), "SIGTERM")
     expect(await service.ended()).to.equal(0)
-    expect(service.said()).to.match(/stopping/)
+    expect(service.output()).to.match(/stopping/)
   })
 })
 

@@ -45,7 +45,7 @@ class TraceReader implements TraceReport {
   flushes = 0
   readonly early: string[] = []
   /** Ids in the log that no flush covers yet. */
-  #written = new Set<string>()
+  #writes = new Set<string>()
   /** Ids that a flush in progress will have put on disk, by the thread that asked for it. */
   readonly #covered = new Map<string, Set<string>>()
   readonly #flushed = new Set<string>()
@@ -54,14 +54,14 @@ class TraceReader implements TraceReport {
     const [, thread = "", name = "", , path = ""] = call.exec(line) ?? []
     const isLog = path.endsWith("millrace.db-wal")
     if (name === "fsync" || name === "fdatasync") this.#flush(line, thread, isLog)
-    else if (isLog) for (const [id] of line.matchAll(uuid)) this.#written.add(id)
+    else if (isLog) for (const [id] of line.matchAll(uuid)) this.#writes.add(id)
     else if (path.startsWith("TCP")) this.#answer(line)
   }
 
   #flush(line: string, thread: string, begins: boolean): void {
     if (begins) {
-      this.#covered.set(thread, this.#written)
-      this.#written = new Set()
+      this.#covered.set(thread, this.#writes)
+      this.#writes = new Set()
     }
     if (line.includes("unfinished ...")) return
     const ids = this.#covered.get(thread)

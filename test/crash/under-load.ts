@@ -41,12 +41,12 @@ export async function underLoad(args: UnderLoadArgs): Promise<UnderLoad> {
   let over = false
   const start = async (more: Readonly<Record<string, string>> = {}) => {
     over = false
-    const one = await startService({ ...options, env: { ...options.env, ...more } })
-    started.push(one)
-    void one.ended().then(() => {
-      over = started.at(-1) === one
+    const service = await startService({ ...options, env: { ...options.env, ...more } })
+    started.push(service)
+    void service.ended().then(() => {
+      over = started.at(-1) === service
     })
-    return one
+    return service
   }
   try {
     const service = await start()
@@ -63,7 +63,7 @@ export async function underLoad(args: UnderLoadArgs): Promise<UnderLoad> {
     const checked = await checkBooks(api, shelves, sender, peer)
     return { sender, findings: { ...checked, problems: [...troubles, ...checked.problems] } }
   } finally {
-    for (const one of started) await one.kill()
+    for (const service of started) await service.kill()
     await peer.stop()
     folder.remove()
   }
@@ -71,16 +71,16 @@ export async function underLoad(args: UnderLoadArgs): Promise<UnderLoad> {
 
 /** Resolves when that many more events were answered 2xx; throws when none is for that long. */
 export async function acknowledged(sender: Sender, more: number, patienceMs = 300_000): Promise<void> {
-  const wanted = sender.acknowledged.size + more
-  let seen = sender.acknowledged.size
+  const expected = sender.acknowledged.size + more
+  let count = sender.acknowledged.size
   let since = performance.now()
-  while (sender.acknowledged.size < wanted) {
-    if (sender.acknowledged.size > seen) {
-      seen = sender.acknowledged.size
+  while (sender.acknowledged.size < expected) {
+    if (sender.acknowledged.size > count) {
+      count = sender.acknowledged.size
       since = performance.now()
     }
     if (performance.now() - since > patienceMs)
-      throw new Error(`No event was acknowledged for ${patienceMs / 1_000} s; ${seen} were before.`)
+      throw new Error(`No event was acknowledged for ${patienceMs / 1_000} s; ${count} were before.`)
     await new Promise((resolve) => setTimeout(resolve, 5))
   }
 }

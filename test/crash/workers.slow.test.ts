@@ -52,7 +52,7 @@ onMongo("two workers under load (mongodb)", function () {
   it("SIGTERM stops all of them when what was taken is done, well before their time is up, and loses none of it", async () => {
     let code: number | string | null = null
     let milliseconds = 0
-    let left: number[] = []
+    let remaining: number[] = []
     let clients: string | undefined
     const { sender, findings } = await underLoad({
       env: { ...(await env()), MILLRACE_SERVER_DRAIN_MS: String(drainMs) },
@@ -64,13 +64,13 @@ onMongo("two workers under load (mongodb)", function () {
           service.signal("SIGTERM")
           code = await service.ended()
         })
-        left = workers.filter(isAlive)
+        remaining = workers.filter(isAlive)
         clients = socketFolderOf(service.pid)
       },
     })
     expect(findings.problems).to.deep.equal([])
     expect(code).to.equal(0)
-    expect(left).to.deep.equal([])
+    expect(remaining).to.deep.equal([])
     expect(clients).to.equal(undefined)
     expect(milliseconds).to.be.lessThan(drainMs / 2)
     expectWithin(15_000, milliseconds, "the stop")
@@ -127,8 +127,8 @@ async function metric(url: string, name: string): Promise<number | undefined> {
     (answer) => answer.text(),
     () => "",
   )
-  const found = new RegExp(`^${name} (\\d+)$`, "m").exec(text)?.[1]
-  return found === undefined ? undefined : Number(found)
+  const match = new RegExp(`^${name} (\\d+)$`, "m").exec(text)?.[1]
+  return match === undefined ? undefined : Number(match)
 }
 
 function isAlive(pid: number): boolean {

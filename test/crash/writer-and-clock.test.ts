@@ -86,12 +86,12 @@ describe("retention", () => {
       let hasBegun = false
       let isOver = false
       // Made again, and permanently, by the first commit that does not find it.
-      const kept = (id: string) => ({ kind: "insert", collection: expiring, doc: { id }, ifPresent: "keep" }) as const
+      const inserted = (id: string) => ({ kind: "insert", collection: expiring, doc: { id }, ifPresent: "keep" }) as const
       const client = async () => {
         while (!isOver) {
           const began = performance.now()
           const id = `new-${commits++}`
-          const { created } = await store.commit({ id, writes: [kept("old-0-0"), kept("old-19-999"), kept(id)] })
+          const { created } = await store.commit({ id, writes: [inserted("old-0-0"), inserted("old-19-999"), inserted(id)] })
           slowest = Math.max(slowest, performance.now() - began)
           hasBegun ||= created[0] === true
           isOver ||= created[1] === true

@@ -18,12 +18,12 @@ describe("docs/browser.md", function () {
 
   it("shows a page that sends, is told what is wrong, and hears what others wrote", async () => {
     const host = await testHost()
-    const { body: made } = await host.api<{ endpoint_id: string; warnings: string[] }>(
+    const { body: created } = await host.api<{ endpoint_id: string; warnings: string[] }>(
       "POST",
       "/v1/event-pipelines",
       parse(only("yaml")) as Record<string, unknown>,
     )
-    expect(made.warnings).to.deep.equal([])
+    expect(created.warnings).to.deep.equal([])
     const { outputFiles } = await build({
       stdin: { contents: 'export * from "millrace/live"', resolveDir: projectRoot },
       bundle: true,
@@ -34,7 +34,7 @@ describe("docs/browser.md", function () {
     })
     const html = only("html")
       .replace("http://127.0.0.1:8080", host.url)
-      .replace(/in_0123456789ABCDEFGHIJKL/, made.endpoint_id)
+      .replace(/in_0123456789ABCDEFGHIJKL/, created.endpoint_id)
     const site = createServer((request, response) => {
       const script = request.url === "/live.js"
       response.setHeader("content-type", script ? "text/javascript" : "text/html").end(script ? outputFiles[0]?.text : html)
@@ -54,10 +54,10 @@ describe("docs/browser.md", function () {
       await writer.waitForFunction("document.querySelector('output').textContent.startsWith('/text ')")
       await writer.fill("[name=text]", "Hello there")
       // Heard once the reader's subscription stands: sent again until then.
-      for (let shown = ""; !shown.includes("Ada: Hello there"); ) {
+      for (let text = ""; !text.includes("Ada: Hello there"); ) {
         await writer.click("button")
         await writer.waitForFunction("document.querySelector('output').textContent === 'Thank you.'")
-        shown = (await reader.locator("ul").textContent()) ?? ""
+        text = (await reader.locator("ul").textContent()) ?? ""
       }
       const called = await writer.evaluate(`fetch("${host.url}/v1/me").then(() => "answered", () => "blocked")`)
       expect(called).to.equal("blocked")

@@ -5,7 +5,7 @@ import { createServer, type Server } from "node:net"
 import { text } from "node:stream/consumers"
 import { runAlone } from "../cli/command-line.ts"
 
-interface Asked {
+interface CommandRequest {
   readonly folder: string
   readonly args: readonly string[]
   readonly env: NodeJS.ProcessEnv
@@ -33,7 +33,7 @@ export class CommandServer {
     writeFileSync(script, asking)
     this.command = `node ${script} ${path}`
     this.#server = createServer({ allowHalfOpen: true }, async (socket) => {
-      const { folder: cwd, args, env } = JSON.parse(await text(socket)) as Asked
+      const { folder: cwd, args, env } = JSON.parse(await text(socket)) as CommandRequest
       socket.end(JSON.stringify(await runAlone(cwd, args, env)))
     }).listen(path)
   }

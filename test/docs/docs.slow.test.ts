@@ -38,7 +38,7 @@ describe("documentation", function () {
     expect(isAsShown("a\nb\nc\nd\n", "a\n…\nd")).to.equal(true)
     expect(isAsShown("a\nb\nc\n", "a\nc")).to.equal(false)
     expect(isAsShown("1 file, 2 errors\n", "1 file, 0 errors")).to.equal(false)
-    const said = async (...blocks: string[]) => {
+    const outputOf = async (...blocks: string[]) => {
       const reader = new Reader()
       try {
         await reader.follow(pageOf("page.md", blocks.map((block) => `\`\`\`${block}\n\`\`\`\n`).join("\n")))
@@ -50,11 +50,11 @@ describe("documentation", function () {
       }
     }
     expect(
-      await said("ts\n// a/b.ts\nexport {}", "sh\ncd a\nFOUND=$(ls)", 'sh\necho "$FOUND in $(basename "$PWD")"', "text\nb.ts in a"),
+      await outputOf("ts\n// a/b.ts\nexport {}", "sh\ncd a\nFOUND=$(ls)", 'sh\necho "$FOUND in $(basename "$PWD")"', "text\nb.ts in a"),
     ).to.equal("")
-    expect(await said("sh\necho one", "text\ntwo")).to.equal("page.md:5: It said something else:\none\n")
-    expect(await said("sh\nfalse | true\n", "sh\ntrue")).to.match(/^page\.md:1: It ended with 1/)
-    expect(await said("yaml\na: 1")).to.match(/^page\.md:1: A block of yaml that nothing is done with/)
-    expect(await said("text\nout of nowhere")).to.include("nothing is done with")
+    expect(await outputOf("sh\necho one", "text\ntwo")).to.equal("page.md:5: It said something else:\none\n")
+    expect(await outputOf("sh\nfalse | true\n", "sh\ntrue")).to.match(/^page\.md:1: It ended with 1/)
+    expect(await outputOf("yaml\na: 1")).to.match(/^page\.md:1: A block of yaml that nothing is done with/)
+    expect(await outputOf("text\nout of nowhere")).to.include("nothing is done with")
   })
 })

@@ -10,7 +10,7 @@ import { CommandServer } from "./command-server.ts"
 import { type Block, isAsShown, type Page } from "./page.ts"
 
 /** Where pages say that the service is. */
-const shownAddress = "127.0.0.1:8080"
+const exampleAddress = "127.0.0.1:8080"
 
 export class Reader {
   /** The project. */
@@ -20,9 +20,9 @@ export class Reader {
   readonly #commands: CommandServer
   #cwd: string
   #service: ChildProcess | undefined
-  #address = shownAddress
+  #address = exampleAddress
   /** What the last command said. */
-  #said = ""
+  #output = ""
 
   /** `withSample`: the files of a new project are there as well, as `millrace init` makes them. */
   constructor({ withSample = false }: { readonly withSample?: boolean } = {}) {
@@ -51,8 +51,8 @@ export class Reader {
   /** Runs what a page does not show. Returns what it said; throws where it fails. */
   async run(script: string): Promise<string> {
     // Variables and the folder stay from one block to the next, as they do in a terminal, exported or not.
-    const kept = `set -euo pipefail; [ ! -f "$STATE" ] || . "$STATE"\n${script}\ndeclare -p | grep -v "^declare -[^ ]*r" > "$STATE"; pwd > "$STATE.cwd"; cat "$STATE.cwd" >&3`
-    const child = spawn("bash", ["-c", kept], { cwd: this.#cwd, env: this.#env, stdio: ["ignore", "pipe", "pipe", "pipe"] })
+    const stored = `set -euo pipefail; [ ! -f "$STATE" ] || . "$STATE"\n${script}\ndeclare -p | grep -v "^declare -[^ ]*r" > "$STATE"; pwd > "$STATE.cwd"; cat "$STATE.cwd" >&3`
+    const child = spawn("bash", ["-c", stored], { cwd: this.#cwd, env: this.#env, stdio: ["ignore", "pipe", "pipe", "pipe"] })
     let cwd = ""
     child.stdio[3]?.on("data", (chunk: Buffer) => {
       cwd += chunk.toString()
@@ -72,8 +72,8 @@ export class Reader {
   async #take({ language, text, file }: Block): Promise<void> {
     if (file !== undefined && language !== "sh") return this.#write(file, text)
     if (language === "sh") return this.#command(text)
-    if (language === "text" && this.#said !== "") {
-      if (!isAsShown(this.#said, text)) throw new Error(`It said something else:\n${this.#said}`)
+    if (language === "text" && this.#output !== "") {
+      if (!isAsShown(this.#output, text)) throw new Error(`It said something else:\n${this.#output}`)
       return
     }
     throw new Error(`A block of ${language || "no language"} that nothing is done with: name its file, or make it the output of a command.`)
@@ -82,24 +82,24 @@ export class Reader {
   #write(file: string, text: string): void {
     const path = join(this.folder, file)
     mkdirSync(dirname(path), { recursive: true })
-    writeFileSync(path, text.replaceAll(shownAddress, this.#address))
-    this.#said = ""
+    writeFileSync(path, text.replaceAll(exampleAddress, this.#address))
+    this.#output = ""
   }
 
   async #command(text: string): Promise<void> {
-    const script = text.replaceAll(shownAddress, this.#address)
-    if (/^npm (start|run dev)\b/.test(script)) this.#said = await this.#startService(script)
+    const script = text.replaceAll(exampleAddress, this.#address)
+    if (/^npm (start|run dev)\b/.test(script)) this.#output = await this.#startService(script)
     else if (/^# Ctrl-C\b/.test(script)) await this.#stopService()
-    else this.#said = await this.run(script)
+    else this.#output = await this.run(script)
   }
 
   async #startService(script: string): Promise<string> {
     await this.#stopService()
     const exported = `[ ! -f "$STATE" ] || . "$STATE"; exec ${script}`
     this.#service = spawn("bash", ["-c", exported], { cwd: this.#cwd, env: this.#env })
-    const said = await outputUntil(this.#service, /http:\/\/127\.0\.0\.1:\d+\D/)
-    this.#address = /127\.0\.0\.1:\d+/.exec(said)?.[0] ?? shownAddress
-    return said
+    const message = await outputUntil(this.#service, /http:\/\/127\.0\.0\.1:\d+\D/)
+    this.#address = /127\.0\.0\.1:\d+/.exec(message)?.[0] ?? exampleAddress
+    return message
   }
 
   async #stopService(): Promise<void> {

@@ -25,13 +25,15 @@ describe("documentation, what it names", () => {
   it("names only files of the source that are there, to who wants to change them", () => {
     // Each page shortens the paths of one folder.
     const folders = { "CONTRIBUTING.md": "templates/project", "docs/architecture.md": "core", "test/README.md": "test" }
-    const named = Object.entries(folders).flatMap(([path, folder]) =>
+    const names = Object.entries(folders).flatMap(([path, folder]) =>
       [...readPage(path).text.matchAll(/`((?:[\w-]+\/)+[\w.-]*)`/g)].map(([, file = ""]) => ({ path, file, folder })),
     )
-    expect(named.map(({ file }) => file)).to.include("core/pipeline/event/process.ts")
+    expect(names.map(({ file }) => file)).to.include("core/pipeline/event/process.ts")
     // Those of a package, of a project's data, and those with a part to be filled in.
-    const written = named.filter(({ file }) => !/[A-Z]{3}|^(millrace|data)\//.test(file))
-    const missing = written.filter(({ file, folder }) => ![file, join(folder, file)].some((one) => existsSync(join(projectRoot, one))))
+    const links = names.filter(({ file }) => !/[A-Z]{3}|^(millrace|data)\//.test(file))
+    const missing = links.filter(
+      ({ file, folder }) => ![file, join(folder, file)].some((candidate) => existsSync(join(projectRoot, candidate))),
+    )
     expect(missing.map(({ path, file }) => `${path}: ${file}`)).to.deep.equal([])
   })
 
@@ -68,8 +70,8 @@ describe("README, what it names", () => {
 
   it("names only operations that there are", () => {
     const names = readFileSync(join(projectRoot, "config/api.txt"), "utf8")
-    const named = [...readme.matchAll(/`((?:GET|POST) \/v1\/[^`]+)`/g)].map(([, call = ""]) => call)
-    expect(named).to.not.deep.equal([])
-    for (const call of named) expect(names).to.include(` ${call} `)
+    const labels = [...readme.matchAll(/`((?:GET|POST) \/v1\/[^`]+)`/g)].map(([, call = ""]) => call)
+    expect(labels).to.not.deep.equal([])
+    for (const call of labels) expect(names).to.include(` ${call} `)
   })
 })

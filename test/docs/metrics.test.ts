@@ -17,7 +17,7 @@ describe("docs/operations.md", () => {
     const own = served.filter((name) => !/^millrace_(process|nodejs)_/.test(name))
     const page = readFileSync(join(frameworkRoot, "docs/operations.md"), "utf8")
     const rows = /\| metric \|[\s\S]*?\n\n/.exec(page)?.[0] ?? ""
-    const named = [...rows.matchAll(/`(millrace_\w+)`/g)].map(([, name]) => String(name))
-    expect(named.filter((name) => !ofSeveral.includes(name)).sort()).to.deep.equal(own.sort())
+    const names = [...rows.matchAll(/`(millrace_\w+)`/g)].map(([, name]) => String(name))
+    expect(names.filter((name) => !ofSeveral.includes(name)).sort()).to.deep.equal(own.sort())
   })
 })

@@ -60,8 +60,8 @@ function linksOf(path: string, text: string): string[] {
 }
 
 /** Whether output is as a page shows it; `…` stands for anything in a line, or for any lines where it stands alone. */
-export function isAsShown(output: string, shown: string): boolean {
-  const lines = shown.trimEnd().split("\n")
+export function isAsShown(output: string, text: string): boolean {
+  const lines = text.trimEnd().split("\n")
   const pattern = lines.map((line, index) => {
     if (line.trim() === "…") return "(?:[^\\n]*\\n)*?"
     const within = line.split("…").map(escaped).join("[^\\n]*")

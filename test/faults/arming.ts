@@ -42,8 +42,8 @@ export function withFaults(source: string, faults: readonly Fault[], numberOf: (
 function branchOf({ find, replace }: Fault, before: string, isActive: string): (text: string) => string {
   if (/(?:^|\n)[ \t]*$/.test(before)) return (text) => `if (${isActive}) { ${replace} } else { ${text} }`
   const property = /^(\w+): ([\s\S]+)$/
-  const [found, replaced] = [property.exec(find), property.exec(replace)]
-  if (found && replaced) return (text) => getter(found[1] ?? "", `${isActive} ? (${replaced[2]})`, property.exec(text)?.[2] ?? text)
+  const [match, replaced] = [property.exec(find), property.exec(replace)]
+  if (match && replaced) return (text) => getter(match[1] ?? "", `${isActive} ? (${replaced[2]})`, property.exec(text)?.[2] ?? text)
   return (text) => `(${isActive} ? (${replace}) : (${text}))`
 }
 

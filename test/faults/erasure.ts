@@ -1,7 +1,7 @@
 // Faults in erasure: something of a person stays after the erasure, or comes back.
 import type { Fault } from "./fault.ts"
 
-const left = "test/plugins/consents/erasure.test.ts"
+const remaining = "test/plugins/consents/erasure.test.ts"
 const digest = "what is left of people of an erased person is a digest, on every channel, and rows as long as nobody deletes them"
 const history = "what is left of people of an erased person is nothing in the history of merged and split leads"
 const ledger = "test/plugins/consents/consents.test.ts"
@@ -13,7 +13,7 @@ export const erasureFaults: readonly Fault[] = [
     file: "plugins/people/consents/erasure.ts",
     find: "conversations(organization, person.value, signal)",
     replace: "undefined",
-    test: left,
+    test: remaining,
     title: digest,
   },
   {
@@ -21,7 +21,7 @@ export const erasureFaults: readonly Fault[] = [
     file: "plugins/people/consents/erasure.ts",
     find: "mails(organization, person.value, signal)",
     replace: "undefined",
-    test: left,
+    test: remaining,
     title: digest,
   },
   {
@@ -29,7 +29,7 @@ export const erasureFaults: readonly Fault[] = [
     file: "plugins/people/consents/erasure.ts",
     find: "suppressions.forget(work, organization, person.value)",
     replace: "undefined",
-    test: left,
+    test: remaining,
     title: digest,
   },
   {
@@ -37,7 +37,7 @@ export const erasureFaults: readonly Fault[] = [
     file: "plugins/people/consents/erasure.ts",
     find: "dataset && row?.dataset_id === dataset.id && !isStaged",
     replace: "false",
-    test: left,
+    test: remaining,
     title: digest,
   },
   {
@@ -53,7 +53,7 @@ export const erasureFaults: readonly Fault[] = [
     file: "plugins/people/leads/erasure.ts",
     find: "work.in(IdentityCollection, organization).remove(id)",
     replace: "undefined",
-    test: left,
+    test: remaining,
     title: history,
   },
   {
@@ -61,7 +61,7 @@ export const erasureFaults: readonly Fault[] = [
     file: "plugins/people/leads/erasure.ts",
     find: "work.in(ChangeCollection, organization).update(change.id, { $pull: { [field]: value } })",
     replace: "undefined",
-    test: left,
+    test: remaining,
     title: history,
   },
   {
@@ -93,7 +93,7 @@ export const erasureFaults: readonly Fault[] = [
     file: "plugins/people/inbound-mail/erasure.ts",
     find: "buckets.open(organization).remove(raw_key)",
     replace: "undefined",
-    test: left,
+    test: remaining,
     title: digest,
   },
   {
@@ -101,7 +101,7 @@ export const erasureFaults: readonly Fault[] = [
     file: "plugins/people/conversations/removal/removals.ts",
     find: "optOuts.forget(organization, channel, address, works)",
     replace: "undefined",
-    test: left,
+    test: remaining,
     title: digest,
   },
   {
@@ -109,7 +109,7 @@ export const erasureFaults: readonly Fault[] = [
     file: "plugins/people/conversations/removal/removals.ts",
     find: "buckets.open(organization).remove(key)",
     replace: "undefined",
-    test: left,
+    test: remaining,
     title: digest,
   },
   {

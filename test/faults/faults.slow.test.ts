@@ -16,12 +16,12 @@ const minFaults = 60
 
 describe("seeded faults", () => {
   const outcomes = new Map<number, Outcome>()
-  let said = ""
+  let message = ""
   before(async () => {
     const { [timesVariable]: _, ...env } = process.env
     const child = spawn(process.execPath, [fileURLToPath(new URL("./run.ts", import.meta.url))], { cwd: projectRoot, env })
     const [output, errors] = await Promise.all([text(child.stdout), text(child.stderr), once(child, "close")])
-    said = `${output.slice(-2_000)}\n${errors.slice(-4_000)}`
+    message = `${output.slice(-2_000)}\n${errors.slice(-4_000)}`
     for (const line of output.split("\n")) {
       if (!line.startsWith('{"number":')) continue
       const outcome = JSON.parse(line) as Outcome
@@ -36,7 +36,7 @@ describe("seeded faults", () => {
 
   for (const [number, { rule, test, title }] of faults.entries()) {
     it(`are noticed: ${rule}`, () => {
-      const { withFault, without } = outcomes.get(number) ?? expect.fail(`no outcome: ${said}`)
+      const { withFault, without } = outcomes.get(number) ?? expect.fail(`no outcome: ${message}`)
       expect(without, `without the fault: ${test} -g "${title}"`).to.deep.equal({ passed: 1, failed: [], broken: [] })
       expect(withFault.failed, `with the fault: ${test} -g "${title}" ${withFault.broken.join("\n")}`).to.have.length(1)
     })
@@ -46,7 +46,7 @@ describe("seeded faults", () => {
 describe("the text of a fault", () => {
   const fault = (find: string, replace: string): Fault => ({ rule: "r", file: "f.ts", find, replace, test: "t", title: "t" })
   const source = ["const where = { revision: 1 }", "if (isOwn) return", "const access = { role: 'admin' }", "check(a, b)", ""].join("\n")
-  const built = (...given: Fault[]) => withFaults(source, given, (one) => given.indexOf(one))
+  const built = (...inputs: Fault[]) => withFaults(source, inputs, (item) => inputs.indexOf(item))
   const is = (number: number) => `globalThis.activeFaultOfTest === ${number}`
 
   it("is an expression, a statement or a property", () => {

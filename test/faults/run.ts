@@ -69,9 +69,9 @@ async function testOf({ test, title }: Fault): Promise<Counts> {
       if (passed.file === file) counts.passed++
     })
     runner.on("fail", (failed, error: Error) => {
-      const said = `${failed.fullTitle()}: ${error.message.slice(0, 1_000)}`
-      if (failed.type === "test" && failed.file === file) counts.failed.push(said)
-      else counts.broken.push(said)
+      const message = `${failed.fullTitle()}: ${error.message.slice(0, 1_000)}`
+      if (failed.type === "test" && failed.file === file) counts.failed.push(message)
+      else counts.broken.push(message)
     })
   })
   return counts

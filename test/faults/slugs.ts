@@ -1,7 +1,7 @@
 // Faults in slugs: one slug names two things, or a former slug is lost.
 import type { Fault } from "./fault.ts"
 
-const taken = "test/surface/parity/taken-slugs.test.ts"
+const takenSlugs = "test/surface/parity/taken-slugs.test.ts"
 const title = (operation: string) => `a slug that is taken is refused with slug_taken, and free in another organization: ${operation}`
 
 /** Checks of a taken slug, by area. */
@@ -29,7 +29,7 @@ export const slugFaults: readonly Fault[] = [
     file,
     find,
     replace: "undefined",
-    test: taken,
+    test: takenSlugs,
     title: title(operation),
   })),
   {

@@ -3,10 +3,10 @@ import { type Fault, withoutWall } from "./fault.ts"
 
 const walls = "test/surface/parity/walls.test.ts"
 const byName = (operation: string) => `another organization gets not_found for a slug or an id: ${operation}`
-const listed = (operation: string) => `another organization gets nothing in a list: ${operation}`
+const listIsEmpty = (operation: string) => `another organization gets nothing in a list: ${operation}`
 
 /** Collection, operation that names a document, and the noun of the rule. */
-const named: readonly (readonly [collection: string, operation: string, what: string])[] = [
+const names: readonly (readonly [collection: string, operation: string, what: string])[] = [
   ["datasets", "datasets.get", "a dataset"],
   ["pages", "pages.get", "a page"],
   ["executions", "events.get", "an event"],
@@ -35,10 +35,12 @@ const lists: readonly (readonly [collection: string, operation: string, what: st
 ]
 
 export const wallFaults: readonly Fault[] = [
-  ...named.map(([collection, operation, what]) =>
+  ...names.map(([collection, operation, what]) =>
     withoutWall(collection, `Another organization reads ${what} by its id`, walls, byName(operation)),
   ),
-  ...lists.map(([collection, operation, what]) => withoutWall(collection, `Another organization lists ${what}`, walls, listed(operation))),
+  ...lists.map(([collection, operation, what]) =>
+    withoutWall(collection, `Another organization lists ${what}`, walls, listIsEmpty(operation)),
+  ),
   {
     rule: "A person ends a session of another person",
     file: "plugins/platform/identity/operations/sessions.ts",

@@ -120,9 +120,9 @@ describe("the job queue", () => {
     await host.get(UnitsOfWork).run((work) => host.get(JobQueue).revive(work, id))
     await until(async () => (await jobs()).length === 0)
     expect(ran.at(-1)).to.include({ attempt: 1 })
-    const gone = host.get(UnitsOfWork).run((work) => host.get(JobQueue).revive(work, id))
+    const revival = host.get(UnitsOfWork).run((work) => host.get(JobQueue).revive(work, id))
     expect(
-      await gone.then(
+      await revival.then(
         () => "done",
         (error: AppError) => error.code,
       ),
@@ -159,14 +159,14 @@ describe("the job queue", () => {
   })
 
   it("takes the jobs of the process before at its start, but waits with one that may be what ends processes", async () => {
-    const left = async (id: string, takeovers?: number) => {
+    const enqueueLeftover = async (id: string, takeovers?: number) => {
       await enqueue(id, { id, runAt: host.clock.now() + 86_400_000 })
-      const held = { held_by: "the process before", run_at: timestamp(host.clock.now() + 60_000), ...(takeovers && { takeovers }) }
-      await host.get(UnitsOfWork).run((work) => work.in(JobCollection).update(id, { $set: held }))
+      const lease = { held_by: "the process before", run_at: timestamp(host.clock.now() + 60_000), ...(takeovers && { takeovers }) }
+      await host.get(UnitsOfWork).run((work) => work.in(JobCollection).update(id, { $set: lease }))
     }
-    for (const id of ["first", "second"]) await left(id)
-    await left("once more", 1)
-    await left("suspect", 2)
+    for (const id of ["first", "second"]) await enqueueLeftover(id)
+    await enqueueLeftover("once more", 1)
+    await enqueueLeftover("suspect", 2)
     await enqueue("later", { id: "later", runAt: host.clock.now() + 30_000 })
     await host.stop()
     host = await boot()

@@ -103,7 +103,7 @@ onBothStores("schedules", ({ start, storage }) => {
       .catch((e) => e)
     expect(refused).to.be.instanceOf(AppError)
     // The plugin's own may come in between, and first.
-    const ofSet = () => ran.filter((one) => one !== "daily")
+    const ofSet = () => ran.filter((value) => value !== "daily")
     moveTo(host, hourly)
     await until("the run of the hour", () => ofSet().length > 0)
     moveTo(host, hourly)
@@ -135,8 +135,8 @@ onMongo("schedules of several nodes", ({ start, storage }) => {
   it("run once, on one of them", async () => {
     const ran: string[] = []
     const env = await storage()
-    const one = await start({ plugins: [noting(ran).plugin], env })
-    const nodes = [one, await start({ plugins: [noting(ran).plugin], env, dataDir: one.dataDir })]
+    const host = await start({ plugins: [noting(ran).plugin], env })
+    const nodes = [host, await start({ plugins: [noting(ran).plugin], env, dataDir: host.dataDir })]
     for (const times of [1, 2, 3]) {
       for (const node of nodes) moveTo(node, daily)
       await until(`run ${times}`, () => ran.length >= times)

@@ -10,23 +10,23 @@ type Step = () => Promise<void> | void
 
 function appOf(services: Record<string, { start?: Step; stop?: Step }>) {
   const container = new Container()
-  const seen: string[] = []
+  const received: string[] = []
   const logged: string[] = []
   for (const [name, { start, stop }] of Object.entries(services)) {
     container.provide(token(name), {
       create: () => name,
       async start() {
-        seen.push(`start ${name}`)
+        received.push(`start ${name}`)
         await start?.()
       },
       async stop() {
-        seen.push(`stop ${name}`)
+        received.push(`stop ${name}`)
         await stop?.()
       },
     })
   }
   container.everything()
-  return { app: new App(container, createLog("info", { write: (line) => void logged.push(line) })), seen, logged }
+  return { app: new App(container, createLog("info", { write: (line) => void logged.push(line) })), seen: received, logged }
 }
 
 const fail = (message: string) => () => {
@@ -35,32 +35,32 @@ const fail = (message: string) => () => {
 
 describe("app", () => {
   it("starts in the order of making, one after the other, and stops backwards", async () => {
-    const { app, seen } = appOf({ a: { start: () => new Promise((resolve) => setImmediate(resolve)) }, b: {}, c: {} })
+    const { app, seen: received } = appOf({ a: { start: () => new Promise((resolve) => setImmediate(resolve)) }, b: {}, c: {} })
     await app.start()
     await app.stop()
-    expect(seen).to.deep.equal(["start a", "start b", "start c", "stop c", "stop b", "stop a"])
+    expect(received).to.deep.equal(["start a", "start b", "start c", "stop c", "stop b", "stop a"])
   })
 
   it("stops what had started, the failing one included, when a start fails, and says why", async () => {
-    const { app, seen } = appOf({ a: {}, b: { start: fail("no port") }, c: {} })
+    const { app, seen: received } = appOf({ a: {}, b: { start: fail("no port") }, c: {} })
     expect((await failureOf(app.start())).message).to.equal("no port")
-    expect(seen).to.deep.equal(["start a", "start b", "stop b", "stop a"])
+    expect(received).to.deep.equal(["start a", "start b", "stop b", "stop a"])
   })
 
   it("stops the others when one cannot be stopped, and logs which", async () => {
-    const { app, seen, logged } = appOf({ a: {}, b: { stop: fail("stuck") }, c: {} })
+    const { app, seen: received, logged } = appOf({ a: {}, b: { stop: fail("stuck") }, c: {} })
     await app.start()
     await app.stop()
-    expect(seen.slice(3)).to.deep.equal(["stop c", "stop b", "stop a"])
+    expect(received.slice(3)).to.deep.equal(["stop c", "stop b", "stop a"])
     expect(logged).to.have.length(1)
     expect(logged[0]).to.include('"service":"b"').and.include("stuck")
   })
 
   it("stops once however often it is asked, and stops nothing that never started", async () => {
-    const { app, seen } = appOf({ a: {} })
+    const { app, seen: received } = appOf({ a: {} })
     await Promise.all([app.stop(), app.stop()])
     await app.start()
-    expect(seen).to.deep.equal([])
+    expect(received).to.deep.equal([])
     const started = appOf({ a: {} })
     await started.app.start()
     await Promise.all([started.app.stop(), started.app.stop()])
@@ -72,13 +72,13 @@ describe("app", () => {
     const under = new Promise<void>((resolve) => {
       finish = resolve
     })
-    const { app, seen } = appOf({ a: {}, b: { start: () => under }, c: {} })
+    const { app, seen: received } = appOf({ a: {}, b: { start: () => under }, c: {} })
     const starting = app.start()
-    await until("the start of b", () => seen.includes("start b"))
+    await until("the start of b", () => received.includes("start b"))
     const stopping = app.stop()
-    expect(seen).to.not.include("stop b")
+    expect(received).to.not.include("stop b")
     finish()
     await Promise.all([starting, stopping])
-    expect(seen).to.deep.equal(["start a", "start b", "stop b", "stop a"])
+    expect(received).to.deep.equal(["start a", "start b", "stop b", "stop a"])
   })
 })

@@ -7,18 +7,18 @@ describe("giving up after a while", () => {
   const stopped = new Int32Array(new SharedArrayBuffer(4))
 
   it("comes behind what arrived in that time, and not at all where that ends the wait", async () => {
-    const seen: string[] = []
+    const received: string[] = []
     // As what comes by a socket: taken after timers that are due.
     const answer = () =>
       setImmediate(() => {
-        seen.push("answered")
+        received.push("answered")
         answered.cancel()
       })
-    const answered = { cancel: giveUpAfter(systemClock, 1, () => seen.push("given up, with an answer")) }
+    const answered = { cancel: giveUpAfter(systemClock, 1, () => received.push("given up, with an answer")) }
     answer()
-    giveUpAfter(systemClock, 1, () => seen.push("given up"))
+    giveUpAfter(systemClock, 1, () => received.push("given up"))
     Atomics.wait(stopped, 0, 0, 20)
-    await until("the one without an answer", () => seen.includes("given up"))
-    expect(seen).to.deep.equal(["answered", "given up"])
+    await until("the one without an answer", () => received.includes("given up"))
+    expect(received).to.deep.equal(["answered", "given up"])
   })
 })

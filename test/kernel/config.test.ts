@@ -135,9 +135,9 @@ describe("configuration", () => {
       ["retention.payloads_days", 1e9, /36500/],
     ]
     for (const [path, value, range] of cases) {
-      const found = problems(undefined, { [variableFor(path)]: String(value) })
-      expect(found, path).to.have.length(1)
-      expect(found[0], path)
+      const matches = problems(undefined, { [variableFor(path)]: String(value) })
+      expect(matches, path).to.have.length(1)
+      expect(matches[0], path)
         .to.include(`${path} (from variable ${variableFor(path)}) cannot be ${value}: `)
         .and.match(range)
     }
@@ -162,7 +162,7 @@ describe("configuration", () => {
   })
 
   it("tells everything that is wrong at once: where it stands, where it came from, and what it holds", () => {
-    const told = problems("sandbox: { processes: 0 }\nlog: { level: loud }\nlive: 3\n", {
+    const reports = problems("sandbox: { processes: 0 }\nlog: { level: loud }\nlive: 3\n", {
       PORT: "eighty",
       MILLRACE_TRUST_PROXY: "10.0.0.0/99,localhost",
       MILLRACE_PUBLIC_URL: "ftp://x",
@@ -179,17 +179,17 @@ describe("configuration", () => {
       `live (from ${file}) cannot be 3: `,
     ]) {
       expect(
-        told.some((problem) => problem.startsWith(expected)),
-        `${expected}\n${told.join("\n")}`,
+        reports.some((problem) => problem.startsWith(expected)),
+        `${expected}\n${reports.join("\n")}`,
       ).to.equal(true)
     }
-    expect(told).to.have.length(7)
+    expect(reports).to.have.length(7)
   })
 
   it("never repeats a secret in a refusal", () => {
-    const told = problems("master_key: [hunter2]\nplugins: { settings: [ { password: hunter2 } ] }")
-    expect(told).to.have.length(2)
-    expect(told.join()).to.include("master_key").and.not.include("hunter2")
+    const reports = problems("master_key: [hunter2]\nplugins: { settings: [ { password: hunter2 } ] }")
+    expect(reports).to.have.length(2)
+    expect(reports.join()).to.include("master_key").and.not.include("hunter2")
   })
 
   it("refuses a file that is missing, is not YAML, or is not an object of sections", () => {

@@ -12,18 +12,18 @@ const C = token<string>("C")
 describe("container", () => {
   it("makes each service once, on first use, after what it injects", () => {
     const container = new Container()
-    const made: string[] = []
+    const created: string[] = []
     const make = (name: string) => () => {
-      made.push(name)
+      created.push(name)
       return name
     }
     container.provide(A, { inject: { b: B, c: C }, create: ({ b, c }) => `${make("a")()}${b}${c}` })
     container.provide(B, { inject: { c: C }, create: make("b") })
     container.provide(C, { create: make("c") })
-    expect(made).to.deep.equal([])
+    expect(created).to.deep.equal([])
     expect(container.get(A)).to.equal("abc")
     container.everything()
-    expect(made.sort()).to.deep.equal(["a", "b", "c"])
+    expect(created.sort()).to.deep.equal(["a", "b", "c"])
     expect(container.created.map(({ name }) => name)).to.deep.equal(["C", "B", "A"])
   })
 

@@ -61,7 +61,7 @@ describe("errors", () => {
   })
 
   it("take declared reasons alone, with the code and the details that each declares", () => {
-    const made = [
+    const errors = [
       new AppError("resource_exhausted", "x", { reason: "body_too_large", max_bytes: 1 }),
       // @ts-expect-error: nobody declares this reason
       new AppError("not_found", "x", { reason: "moon_not_found" }),
@@ -76,7 +76,7 @@ describe("errors", () => {
       // @ts-expect-error: an error has a reason
       new AppError("not_found", "x", {}),
     ]
-    expect(made.map(({ message }) => message)).to.deep.equal(made.map(() => "x"))
+    expect(errors.map(({ message }) => message)).to.deep.equal(errors.map(() => "x"))
   })
 
   it("pass through as they are", () => {

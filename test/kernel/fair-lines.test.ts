@@ -36,15 +36,15 @@ describe("fair lines", () => {
           } else if (does === "next") {
             const turn = lines.next(everything)
             expect(turn === undefined).to.equal(waiting.length === 0)
-            waiting = waiting.filter((one) => one.item !== turn?.item)
+            waiting = waiting.filter((entry) => entry.item !== turn?.item)
           } else {
-            const oldest = waiting.find((one) => one.path.join() === at.join())
+            const oldest = waiting.find((entry) => entry.path.join() === at.join())
             expect(lines.remove(at, oldest?.item ?? -1)).to.equal(oldest !== undefined)
-            waiting = waiting.filter((one) => one !== oldest)
+            waiting = waiting.filter((entry) => entry !== oldest)
           }
           expect(lines.waiting()).to.equal(waiting.length)
-          expect(lines.waiting(at)).to.equal(waiting.filter((one) => one.path.join() === at.join()).length)
-          expect(lines.waiting(at.slice(0, 1))).to.equal(waiting.filter((one) => one.path[0] === at[0]).length)
+          expect(lines.waiting(at)).to.equal(waiting.filter((entry) => entry.path.join() === at.join()).length)
+          expect(lines.waiting(at.slice(0, 1))).to.equal(waiting.filter((entry) => entry.path[0] === at[0]).length)
         }
       }),
       { seed: 1127 },

@@ -74,14 +74,14 @@ class Model {
     expect(items).to.deep.equal(this.of(organization, key).slice(0, most))
     this.#passBy(able, organization)
     this.#passBy(
-      keys.filter((each) => this.of(organization, each).length > 0).map((each) => `${organization}/${each}`),
+      keys.filter((item) => this.of(organization, item).length > 0).map((item) => `${organization}/${item}`),
       `${organization}/${key}`,
     )
     for (const item of items) this.waiting.splice(this.waiting.indexOf(item), 1)
     this.out.push(turn)
   }
 
-  done(which: number): void {
+  finish(which: number): void {
     const [turn] = this.out.splice(which, 1)
     turn?.done()
     turn?.done()
@@ -93,7 +93,7 @@ class Model {
     const before = this.waiting.findIndex((item) => item.organization === turn.organization && item.key === turn.key)
     this.waiting.splice(before < 0 ? this.waiting.length : before, 0, ...turn.items)
     this.scheduler.putBack(turn.organization, turn.key, turn.items)
-    this.done(which)
+    this.finish(which)
   }
 
   check(): void {
@@ -107,17 +107,17 @@ class Model {
   }
 
   /** An item that could run waits for one turn of each other organization at most. */
-  #passBy(able: readonly string[], taken: string): void {
-    for (const each of able) {
-      if (each === taken) {
-        this.passedBy.delete(each)
+  #passBy(able: readonly string[], passedKey: string): void {
+    for (const item of able) {
+      if (item === passedKey) {
+        this.passedBy.delete(item)
         continue
       }
-      const before = this.passedBy.get(each) ?? new Set()
+      const before = this.passedBy.get(item) ?? new Set()
       // One that holds slots is passed over for those that hold none; it has had its share.
-      if (!each.includes("/") && this.running(each) > 0) before.clear()
-      expect(before.has(taken), `${taken} had a second turn before ${each} had one`).to.equal(false)
-      this.passedBy.set(each, before.add(taken))
+      if (!item.includes("/") && this.running(item) > 0) before.clear()
+      expect(before.has(passedKey), `${passedKey} had a second turn before ${item} had one`).to.equal(false)
+      this.passedBy.set(item, before.add(passedKey))
     }
   }
 
@@ -144,11 +144,11 @@ describe("fair scheduler", () => {
     await assert(
       property(settings, array(operation, { minLength: 20, maxLength: 120 }), (options, operations) => {
         const model = new Model({ ...options, now: () => 0 })
-        for (const each of operations) {
-          if (each.do === "add") model.add(each.organization, each.key)
-          else if (each.do === "next") model.next(each.most)
-          else if (each.do === "done") model.done(each.which)
-          else model.putBack(each.which)
+        for (const item of operations) {
+          if (item.do === "add") model.add(item.organization, item.key)
+          else if (item.do === "next") model.next(item.most)
+          else if (item.do === "done") model.finish(item.which)
+          else model.putBack(item.which)
           model.check()
         }
         turns += model.out.length
@@ -174,13 +174,13 @@ describe("fair scheduler", () => {
   it("keeps the reserved slots for organizations that hold none", () => {
     const scheduler = new FairScheduler<number>({ maxWaiting: 100, slots: 4, reservedSlots: 1, refuse: () => expect.fail("refused") })
     for (let i = 0; i < 10; i++) scheduler.add("hostile", `${i}`, i)
-    const held = [scheduler.next(), scheduler.next(), scheduler.next()]
-    expect(held.map((turn) => turn?.organization)).to.deep.equal(["hostile", "hostile", "hostile"])
+    const turns = [scheduler.next(), scheduler.next(), scheduler.next()]
+    expect(turns.map((turn) => turn?.organization)).to.deep.equal(["hostile", "hostile", "hostile"])
     expect(scheduler.next()).to.equal(undefined)
     scheduler.add("quiet", "only", -1)
     expect(scheduler.next()?.organization).to.equal("quiet")
     expect(scheduler.next()).to.equal(undefined)
-    held[0]?.done()
+    turns[0]?.done()
     expect(scheduler.next()).to.equal(undefined)
     expect(() => new FairScheduler({ maxWaiting: 1, slots: 1, reservedSlots: 1, refuse: () => {} })).to.throw(RangeError, "1 of 1 slots")
   })

@@ -3,20 +3,20 @@ import { expect } from "chai"
 import fc from "fast-check"
 import { didYouMean, nearest } from "../../core/kernel/guess.ts"
 
-const known = ["port", "host", "public_url", "trust_proxy", "dataset.write"]
+const existing = ["port", "host", "public_url", "trust_proxy", "dataset.write"]
 
 describe("did you mean", () => {
   it("finds the word behind a wrong, missing, doubled or swapped letter", () => {
-    for (const word of ["pott", "prt", "poort", "prot", "oprt", "potr"]) expect(nearest(word, known), word).to.equal("port")
-    expect(nearest("dataset.wriet", known)).to.equal("dataset.write")
-    expect(nearest("public_ulr", known)).to.equal("public_url")
+    for (const word of ["pott", "prt", "poort", "prot", "oprt", "potr"]) expect(nearest(word, existing), word).to.equal("port")
+    expect(nearest("dataset.wriet", existing)).to.equal("dataset.write")
+    expect(nearest("public_ulr", existing)).to.equal("public_url")
   })
 
   it("guesses nothing where nothing is near, or nothing is known", () => {
-    for (const word of ["email", "x", ""]) expect(nearest(word, known), word).to.equal(undefined)
+    for (const word of ["email", "x", ""]) expect(nearest(word, existing), word).to.equal(undefined)
     expect(nearest("port", [])).to.equal(undefined)
-    expect(didYouMean("email", known)).to.equal("")
-    expect(didYouMean("hots", known)).to.equal(' Did you mean "host"?')
+    expect(didYouMean("email", existing)).to.equal("")
+    expect(didYouMean("hots", existing)).to.equal(' Did you mean "host"?')
   })
 
   it("takes the nearest of several, and a word for itself", () => {

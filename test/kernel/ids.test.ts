@@ -39,8 +39,8 @@ describe("fresh ids", () => {
   })
 
   it("differ between two processes at one instant", () => {
-    const [one, other] = [timeOrderedIds(clockAt([5])), timeOrderedIds(clockAt([5]))]
-    expect(one.uuid()).to.not.equal(other.uuid())
+    const [first, second] = [timeOrderedIds(clockAt([5])), timeOrderedIds(clockAt([5]))]
+    expect(first.uuid()).to.not.equal(second.uuid())
   })
 })
 
@@ -50,13 +50,13 @@ describe("derived ids", () => {
       fc.property(
         fc.array(fc.string(), { minLength: 1, maxLength: 4 }),
         fc.array(fc.string(), { minLength: 1, maxLength: 4 }),
-        (one, other) => {
-          const id = derivedUuid(...one)
+        (first, second) => {
+          const id = derivedUuid(...first)
           expect(id)
-            .to.equal(derivedUuid(...one))
+            .to.equal(derivedUuid(...first))
             .and.match(rfcVariant)
           expect([isUuid(id), versionOf(id)]).to.deep.equal([true, "8"])
-          expect(id === derivedUuid(...other)).to.equal(JSON.stringify(one) === JSON.stringify(other))
+          expect(id === derivedUuid(...second)).to.equal(JSON.stringify(first) === JSON.stringify(second))
         },
       ),
     )

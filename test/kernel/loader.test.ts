@@ -14,22 +14,22 @@ function plugin(id: string, needs: readonly string[] = [], config: z.ZodType = z
   return { plugin: { id, needs, config, register: () => undefined }, from: `/plugins/${id}` }
 }
 
-function order(found: readonly { plugin: Any; from: string }[], settings: Record<string, unknown> = {}) {
+function order(matches: readonly { plugin: Any; from: string }[], settings: Record<string, unknown> = {}) {
   const problems: string[] = []
-  const ordered = orderPlugins(found, settings, problems)
-  return { ids: ordered.map((one) => one.plugin.id), configs: ordered.map(({ config }) => config), problems }
+  const ordered = orderPlugins(matches, settings, problems)
+  return { ids: ordered.map((item) => item.plugin.id), configs: ordered.map(({ config }) => config), problems }
 }
 
 describe("order of plugins", () => {
   it("puts each after what it needs, in any order of finding them", () => {
     const graph = [plugin("a", ["b", "c"]), plugin("b", ["d"]), plugin("c", ["d"]), plugin("d"), plugin("e", ["a"])]
     fc.assert(
-      fc.property(fc.shuffledSubarray(graph, { minLength: graph.length }), (found) => {
-        const { ids, problems } = order(found)
+      fc.property(fc.shuffledSubarray(graph, { minLength: graph.length }), (matches) => {
+        const { ids, problems } = order(matches)
         expect(problems).to.deep.equal([])
         expect([...ids].sort()).to.deep.equal(["a", "b", "c", "d", "e"])
-        for (const { plugin: one } of graph) {
-          for (const need of one.needs ?? []) expect(ids.indexOf(need)).to.be.lessThan(ids.indexOf(one.id))
+        for (const { plugin: item } of graph) {
+          for (const need of item.needs ?? []) expect(ids.indexOf(need)).to.be.lessThan(ids.indexOf(item.id))
         }
       }),
     )
@@ -120,8 +120,8 @@ describe("finding plugins", () => {
 
   async function find(...paths: string[]) {
     const problems: string[] = []
-    const found = await findPlugins({ paths, roots: [folder, "/nowhere"] }, problems)
-    return { ids: found.map(({ plugin: { id } }) => id), from: found.map(({ from }) => from), problems }
+    const plugins = await findPlugins({ paths, roots: [folder, "/nowhere"] }, problems)
+    return { ids: plugins.map(({ plugin: { id } }) => id), from: plugins.map(({ from }) => from), problems }
   }
 
   it("takes every folder that has an index, in the order of their names, and each once", async () => {

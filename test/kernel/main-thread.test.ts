@@ -37,8 +37,8 @@ describe("the watch of the main thread", () => {
 
   const counted = async () => {
     const text = await metrics.metrics()
-    const found = text.matchAll(/millrace_main_thread_stretch_seconds_count\{operation="([^"]+)"\} (\d+)/g)
-    return Object.fromEntries([...found].map(([, operation, count]) => [operation, Number(count)]))
+    const matches = text.matchAll(/millrace_main_thread_stretch_seconds_count\{operation="([^"]+)"\} (\d+)/g)
+    return Object.fromEntries([...matches].map(([, operation, count]) => [operation, Number(count)]))
   }
 
   it("counts a long stretch of a request, and names its organization in the log", async () => {
@@ -53,7 +53,7 @@ describe("the watch of the main thread", () => {
   })
 
   it("names the job that goes on after it waited, and not work that ran beside it", async () => {
-    const done = runOutsideRequests(
+    const outside = runOutsideRequests(
       async () => {
         await new Promise((resolve) => setImmediate(resolve))
         workGoesOn()
@@ -62,7 +62,7 @@ describe("the watch of the main thread", () => {
       { operation: "job knowledge.index", organization: "acme" },
     )
     runInRequest({ fail: () => {}, work: { operation: "inbound", organization: "bolt" } }, () => work(2))
-    await done
+    await outside
     runInRequest({ fail: () => {}, work: { operation: "inbound", organization: "bolt" } }, () => work(2))
     await until("the stretch being counted", async () => (await counted())["job knowledge.index"] === 1)
     expect(await counted()).to.have.all.keys("job knowledge.index")

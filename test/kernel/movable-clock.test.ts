@@ -44,8 +44,8 @@ describe("a movable clock", () => {
     far()
   })
 
-  it("runs a timer by itself when its time comes", (done) => {
-    new MovableClock().after(5, done)
+  it("runs a timer by itself when its time comes", (callback) => {
+    new MovableClock().after(5, callback)
     setTimeout(() => {}, 20)
   })
 })

@@ -23,9 +23,9 @@ describe("the package", function () {
     repository = clone()
     project = join(repository.folder, "shop")
     const maker = new User(repository.root)
-    const made = await maker.run(process.execPath, "core/millrace.js", "init", "../shop")
-    expect(made.code, made.output).to.equal(0)
-    expect(made.output).to.include("made ../shop/plugins/actions/lead-score/index.ts").and.include("cd ../shop")
+    const result = await maker.run(process.execPath, "core/millrace.js", "init", "../shop")
+    expect(result.code, result.output).to.equal(0)
+    expect(result.output).to.include("made ../shop/plugins/actions/lead-score/index.ts").and.include("cd ../shop")
     user = new User(project)
     lendPackages(project)
     const { code, output } = await user.run("npm", "install", "--prefer-offline", "--no-audit", "--no-fund")
@@ -48,13 +48,13 @@ describe("the package", function () {
     for (const entry of ["index", "engine", "testing", "client", "live", "console"])
       expect(files, entry).to.include.members([`entry-points/${entry}.js`, `entry-points/${entry}.d.ts`])
     // Programs and threads are started by the names of their files.
-    const named = globSync("entry-points/{core,plugins}/**/*.js", { cwd: installed() }).flatMap((path) =>
+    const names = globSync("entry-points/{core,plugins}/**/*.js", { cwd: installed() }).flatMap((path) =>
       [...readFileSync(join(installed(), path), "utf8").matchAll(/"(?:\.\/(?:[a-z-]+\/)*)?([a-z-]+-main\.js)"/g)].map(
         ([, name = ""]) => name,
       ),
     )
-    expect(named.length).to.be.at.least(2)
-    for (const name of named)
+    expect(names.length).to.be.at.least(2)
+    for (const name of names)
       expect(
         files.filter((path) => path.endsWith(`/${name}`)),
         name,
@@ -128,15 +128,18 @@ export default function Floor() {
     const service = user.start("npm", ["start"], { PORT: "0" })
     const ended = new Promise((resolve) => service.once("close", resolve))
     try {
-      const said = await outputUntil(service, /curl .* http:\S+\s/)
-      const [, body = "", url = ""] = /-d '(\{.*?\})' (http:\S+)/.exec(said) ?? []
+      const message = await outputUntil(service, /curl .* http:\S+\s/)
+      const [, body = "", url = ""] = /-d '(\{.*?\})' (http:\S+)/.exec(message) ?? []
       const answer = await fetch(url, { method: "POST", headers: { "content-type": "application/json" }, body })
       expect([answer.status, await answer.json()]).to.deep.equal([201, { ok: true, points: 70 }])
 
       const bootstrap = JSON.parse(read("data/bootstrap.json")) as { base_url: string; admin_key: string }
-      const ask = async (path: string, sent?: object) => {
+      const ask = async (path: string, request?: object) => {
         const headers = { authorization: `Bearer ${bootstrap.admin_key}`, "content-type": "application/json" }
-        const response = await fetch(bootstrap.base_url + path, { headers, ...(sent && { method: "POST", body: JSON.stringify(sent) }) })
+        const response = await fetch(bootstrap.base_url + path, {
+          headers,
+          ...(request && { method: "POST", body: JSON.stringify(request) }),
+        })
         return response.text()
       }
       expect(await ask("/v1/datasets/leads/rows")).to.include('"points":70')
@@ -159,8 +162,8 @@ const { rows } = await client.datasets.listRows({ slug: "leads" })
 console.log("points", rows[0]?.values["points"])
 `,
       )
-      const listed = await user.run("npx", "node", "rows.ts")
-      expect(listed.output).to.match(/^points 70$/m)
+      const result = await user.run("npx", "node", "rows.ts")
+      expect(result.output).to.match(/^points 70$/m)
     } finally {
       user.interrupt(service)
     }
@@ -189,9 +192,9 @@ console.log("points", rows[0]?.values["points"])
   })
 
   it("makes a client of the project's own operations, which calls them", async () => {
-    const made = await user.run("npx", "millrace", "generate", "client")
-    expect(made.code, made.output).to.equal(0)
-    expect(made.output).to.match(/^wrote client\.ts$/m)
+    const result = await user.run("npx", "millrace", "generate", "client")
+    expect(result.code, result.output).to.equal(0)
+    expect(result.output).to.match(/^wrote client\.ts$/m)
     writeFileSync(
       join(project, "cards.ts"),
       `import { testHost } from "millrace/testing"

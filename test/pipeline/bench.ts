@@ -96,7 +96,7 @@ export class Bench {
   /** Every document that an event can leave behind, counted. */
   async books(): Promise<Record<"entries" | "rows" | "payloads" | "jobs" | "messages" | "seen" | "intents", number>> {
     const { id } = this.host.organization
-    const [entries, rows, apart, within, jobs, messages, seen, intents] = await Promise.all([
+    const [entries, rows, apart, within, jobs, messages, count, intents] = await Promise.all([
       this.#store.open(EntryCollection, id).count({}),
       this.#store.open(RowsCollection, id).count({}),
       this.#store.open(PayloadCollection, id).count({}),
@@ -107,7 +107,7 @@ export class Bench {
       this.#store.open(SeenCollection, id).count({}),
       this.#store.open(IntentCollection, id).count({}),
     ])
-    return { entries, rows, payloads: apart + within, jobs, messages, seen, intents }
+    return { entries, rows, payloads: apart + within, jobs, messages, seen: count, intents }
   }
 
   jobs() {

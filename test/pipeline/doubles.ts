@@ -131,15 +131,15 @@ export const authModes: readonly AnyAuthMode[] = [
 
 const signed: AuthFacts = { coversBody: true, retries: true, ackTimeoutS: 10 }
 
-function named<T>(items: readonly T[], nameOf: (item: T) => string): Named<T> {
+function byName<T>(items: readonly T[], nameOf: (item: T) => string): Named<T> {
   return { get: (name) => items.find((item) => nameOf(item) === name), names: () => items.map(nameOf) }
 }
 
 /** A compiler of programs that knows two mistakes: an invalid type, and braces that do not match. */
 export const environment: CompileEnvironment = {
-  actions: named(actions, (action) => action.type),
-  authModes: named(authModes, (one) => one.mode),
-  authFacts: (one) => (["hmac_sha256", "provider_signature"].includes(one.mode) ? signed : { coversBody: false, retries: false }),
+  actions: byName(actions, (action) => action.type),
+  authModes: byName(authModes, (item) => item.mode),
+  authFacts: (item) => (["hmac_sha256", "provider_signature"].includes(item.mode) ? signed : { coversBody: false, retries: false }),
   compileProgram: async ({ schema, transform }) => {
     const problems: ProgramProblem[] = []
     if ((schema as { type?: string } | null)?.type === "objekt")

@@ -16,10 +16,10 @@ describe("an integer beyond 2^53", () => {
   let bench: Bench
   let peer: Peer
   before(async () => {
-    peer = await listen((asked, response) =>
+    peer = await listen((request, response) =>
       response
         .setHeader("content-type", "application/json")
-        .end(`{"id":${asked.url.slice(1)},"list":[{"id":${long}}],"small":42,"part":1.5}`),
+        .end(`{"id":${request.url.slice(1)},"list":[{"id":${long}}],"small":42,"part":1.5}`),
     )
     host = await testHost({ capture: false, env: { MILLRACE_OUTGOING_ALLOW_HOSTS: `127.0.0.1:${peer.port}` } })
     bench = new Bench(host)
@@ -35,26 +35,26 @@ describe("an integer beyond 2^53", () => {
   }
 
   it("keeps its digits in deduplication keys, so that two events stay two", async () => {
-    const made = await bench.make({
+    const pipeline = await bench.make({
       name: "Keyed",
       dedupe: { key: "{{ payload.id }}" },
       pipeline: [{ type: "dataset.write", dataset_slug: "keyed" }],
     })
     for (const id of ["9007199254740993", "9007199254740992", "9007199254740993"])
-      expect((await post(made.inbound_url, `{"id":${id}}`)).status).to.equal(200)
+      expect((await post(pipeline.inbound_url, `{"id":${id}}`)).status).to.equal(200)
     expect((await bench.rows("keyed")).map(({ values }) => values["id"])).to.have.members(["9007199254740993", "9007199254740992"])
   })
 
   it("keeps its digits in answers of http.request", async () => {
     for (const [n, digits] of longs.entries()) {
-      const made = await bench.make({
+      const pipeline = await bench.make({
         name: `Asks ${n}`,
         pipeline: [
           { type: "http.request", id: "ask", method: "GET", url: `${peer.origin}/${digits}`, await: true },
           { type: "respond", body: { answer: "{{ steps.ask.body }}" } },
         ],
       })
-      const { text } = await post(made.inbound_url, "{}")
+      const { text } = await post(pipeline.inbound_url, "{}")
       expect(JSON.parse(text)).to.deep.equal({ answer: { id: digits, list: [{ id: long }], small: 42, part: 1.5 } })
     }
   })
@@ -63,8 +63,8 @@ describe("an integer beyond 2^53", () => {
     const loop = new Loop(host)
     const page = await loop.publish()
     const { inbound_url } = await loop.pipeline(page)
-    const one = (id: string) => `{"event_id":${id},"event":"pageview","visitor_id":"v-12345678"}`
-    const body = `{"_envelope":{"artifact_id":"${page.id}"},"events":[${one("9007199254740993")},${one("9007199254740992")}]}`
+    const pageviewOf = (id: string) => `{"event_id":${id},"event":"pageview","visitor_id":"v-12345678"}`
+    const body = `{"_envelope":{"artifact_id":"${page.id}"},"events":[${pageviewOf("9007199254740993")},${pageviewOf("9007199254740992")}]}`
     const answer = await fetch(inbound_url, {
       method: "POST",
       headers: { "content-type": "text/plain", "user-agent": "Mozilla/5.0 (X11; Linux x86_64) Chrome/140.0.0.0 Safari/537.36" },
@@ -108,10 +108,10 @@ describe("an integer beyond 2^53", () => {
   it("is refused in arguments of MCP that are JSON text", async () => {
     await host.api("POST", "/v1/datasets", { name: "Ids" })
     for (const digits of longs) {
-      const given = `{"slug":"ids","rows":[{"account":{"id":${digits}}}]}`
+      const input = `{"slug":"ids","rows":[{"account":{"id":${digits}}}]}`
       const result = await callTool({ url: host.url, key: host.adminKey, query: "" }, "call_destructive", {
         name: "datasets_insert_rows",
-        arguments: given,
+        arguments: input,
       })
       expect(result.isError, digits).to.equal(true)
       expect(jsonOf<{ code: string; message: string }>(result).message).to.include("rows.0.account.id").and.include("send it as text")

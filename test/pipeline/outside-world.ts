@@ -30,9 +30,9 @@ export function outsideWorld(): OutsideWorld {
     examples: [{ title: "Act", yaml: "type: world.act\nsays: hello" }],
     async run({ config, context }) {
       const { stepId, itemIndex, idempotencyKey, attempt, executionId, signal } = context
-      const one: Act = { step: stepId, item: itemIndex, says: config.says, key: idempotencyKey, attempt, execution: executionId }
-      acts.push(one)
-      return await world.answer(one, signal)
+      const item: Act = { step: stepId, item: itemIndex, says: config.says, key: idempotencyKey, attempt, execution: executionId }
+      acts.push(item)
+      return await world.answer(item, signal)
     },
     preview: ({ says }): Json => ({ says }),
   })

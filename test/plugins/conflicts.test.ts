@@ -46,8 +46,8 @@ onStoresInTurn("work that meets a faster commit", ({ start }) => {
     const person = "+4915111111111"
     const counted = (count: number) =>
       until(`${count} messages`, async () => {
-        const found = await conversationOf(service.host, "chatapp", person)
-        return found?.message_count === count ? found : undefined
+        const conversation = await conversationOf(service.host, "chatapp", person)
+        return conversation?.message_count === count ? conversation : undefined
       })
     const write = async (id: string) => {
       const { status } = await postMeta(service.urls.meta, chatMessage(id, person, { at: service.host.clock.now(), body: "Hi" }))
@@ -73,8 +73,8 @@ onStoresInTurn("work that meets a faster commit", ({ start }) => {
       // Another node settles an earlier report.
       const faster = () =>
         host.get(UnitsOfWork).run(async (work) => {
-          const found = await host.get(Store).open(messages, host.organization.id).first({ direction: "out" })
-          work.in(messages, host.organization.id).update(found?.id ?? "", { $set: { state: "sent" } })
+          const match = await host.get(Store).open(messages, host.organization.id).first({ direction: "out" })
+          work.in(messages, host.organization.id).update(match?.id ?? "", { $set: { state: "sent" } })
         })
       await second(
         "chatapp_messages",
@@ -108,14 +108,16 @@ onStoresInTurn("work that meets a faster commit", ({ start }) => {
 
   describe("integrations", () => {
     const granting = async (input: object) => {
-      const begun = await connected({ app: "granted", name: "Granted", share_with_org: true, return_url: returnUrl, ...input })
+      const started = await connected({ app: "granted", name: "Granted", share_with_org: true, return_url: returnUrl, ...input })
       const browser = new Browser()
-      const { url } = await browser.open(begun.connect_url, (next) => next.startsWith(`${service.host.url}/v1/integrations/oauth/callback`))
+      const { url } = await browser.open(started.connect_url, (next) =>
+        next.startsWith(`${service.host.url}/v1/integrations/oauth/callback`),
+      )
       const land = async () => {
-        const seen = await browser.open(url, (next) => next.startsWith(returnUrl))
-        expect(new URL(seen.url).searchParams.get("status")).to.equal("connected")
+        const view = await browser.open(url, (next) => next.startsWith(returnUrl))
+        expect(new URL(view.url).searchParams.get("status")).to.equal("connected")
       }
-      return { id: begun.integration_id, land }
+      return { id: started.integration_id, land }
     }
     const revoked = () => service.vendor.at("/revoke").map(({ form }) => form.get("token") ?? "")
     const tokenOf = async (id: string) => {
@@ -127,13 +129,13 @@ onStoresInTurn("work that meets a faster commit", ({ start }) => {
       const first = await granting({})
       await service.second("integration_oauth_grants", 1, first.land)
       const old = await tokenOf(first.id)
-      const [one, other] = [await granting({ rotate_credentials: true }), await granting({ rotate_credentials: true })]
+      const [item, second] = [await granting({ rotate_credentials: true }), await granting({ rotate_credentials: true })]
       let between = ""
       const faster = async () => {
-        await other.land()
+        await second.land()
         between = await tokenOf(first.id)
       }
-      await service.second("integration_oauth_grants", 1, one.land, { faster })
+      await service.second("integration_oauth_grants", 1, item.land, { faster })
       await until("the tokens of two grants being revoked", () => revoked().length >= 4)
       expect(revoked()).to.have.length(4).and.to.include.members([old, between])
       expect(revoked()).not.to.include(await tokenOf(first.id))
@@ -141,16 +143,16 @@ onStoresInTurn("work that meets a faster commit", ({ start }) => {
 
     it("connects by a broker, and keeps a new name", async () => {
       const { api, second, broker } = service
-      const begun = await connected({ app: "brokered", name: "Brokered", share_with_org: true, return_url: returnUrl })
-      const page = await (await fetch(begun.connect_url)).text()
+      const started = await connected({ app: "brokered", name: "Brokered", share_with_org: true, return_url: returnUrl })
+      const page = await (await fetch(started.connect_url)).text()
       const link = (id: string) => new RegExp(`<a id="${id}"[^>]* href="([^"]+)"`).exec(page)?.[1] ?? ""
       broker.grant(link("continue"))
-      const path = `/v1/integrations/${begun.integration_id}`
+      const path = `/v1/integrations/${started.integration_id}`
       const faster = () => api("PATCH", path, { name: "Renamed" })
       const { status } = await second("integrations", 1, () => fetch(link("done"), { redirect: "manual" }), { faster })
       expect([status, broker.connections.size]).to.deep.equal([303, 1])
       expect(await api("GET", path)).to.include({ status: "connected", name: "Renamed" })
-      expect((await call(begun.integration_id)).status).to.equal(200)
+      expect((await call(started.integration_id)).status).to.equal(200)
     })
 
     it("counts each call once, and none beyond the limit", async () => {
@@ -179,9 +181,9 @@ onStoresInTurn("work that meets a faster commit", ({ start }) => {
       const auth = { api_key: { authorise: { in: "header", name: "X-Api-Key" } } }
       const document = { ...vendorDocument("own", service.vendor.origin), auth }
       await service.api("POST", "/v1/integration-apps", { document })
-      const one = (_: unknown, n: number) => connected({ app: "own", name: `Own ${n}`, credentials: { api_key: `K-${n}` } })
-      const made = await Promise.all(Array.from({ length: 8 }, one))
-      expect(new Set(made.map(({ integration_id }) => integration_id)).size).to.equal(8)
+      const connectOwn = (_: unknown, n: number) => connected({ app: "own", name: `Own ${n}`, credentials: { api_key: `K-${n}` } })
+      const created = await Promise.all(Array.from({ length: 8 }, connectOwn))
+      expect(new Set(created.map(({ integration_id }) => integration_id)).size).to.equal(8)
       await service.second("integration_apps", 1, () => connected({ app: "own", name: "Own 9", credentials: { api_key: "K-9" } }), {
         faster: () => connected({ app: "own", name: "Own 10", credentials: { api_key: "K-10" } }),
       })
@@ -226,8 +228,8 @@ onStoresInTurn("work that meets a faster commit", ({ start }) => {
     const { api, second } = service
     type Heartbeat = { id: string; latest_status: string; interval_minutes: number; failures: number; next_run_at: string }
     const script_js = "function script(input) { return { count: ((input.previous || { count: 0 }).count) + 1 } }"
-    const made = await api<Heartbeat>("POST", "/v1/heartbeats", { name: "Count", kind: "script", interval_minutes: 60, script_js })
-    const path = `/v1/heartbeats/${made.id}`
+    const created = await api<Heartbeat>("POST", "/v1/heartbeats", { name: "Count", kind: "script", interval_minutes: 60, script_js })
+    const path = `/v1/heartbeats/${created.id}`
     const faster = () => api("PATCH", path, { interval_minutes: 30 })
     const act = async () => {
       await api("POST", `${path}/run`)
@@ -238,7 +240,7 @@ onStoresInTurn("work that meets a faster commit", ({ start }) => {
     }
     const after = await second("heartbeats", 1, act, { only: sets("latest_status", "succeeded"), faster })
     expect(after).to.include({ interval_minutes: 30, failures: 0 })
-    expect(Date.parse(after.next_run_at)).to.be.below(Date.parse(made.next_run_at))
+    expect(Date.parse(after.next_run_at)).to.be.below(Date.parse(created.next_run_at))
     const { runs } = await api<{ runs: { status: string; result: object }[] }>("GET", `${path}/runs`)
     expect(runs.map(({ status, result }) => [status, result])).to.deep.equal([["succeeded", { count: 1 }]])
   })
@@ -339,8 +341,8 @@ onStoresInTurn("work that meets a faster commit", ({ start }) => {
 
     it("counts each event once for its minute, its schema and its secret", async () => {
       const { api, second } = service
-      const made = await make("Counted")
-      const path = `/v1/event-pipelines/${made.slug}`
+      const pipeline = await make("Counted")
+      const path = `/v1/event-pipelines/${pipeline.slug}`
       const minutes = async () => {
         const { minutes: all } = await api<{ minutes: { accepted: number }[] }>("GET", "/v1/event-activity")
         return all.reduce((sum, { accepted }) => sum + accepted, 0)
@@ -353,12 +355,12 @@ onStoresInTurn("work that meets a faster commit", ({ start }) => {
         ["event_schema_sketches", sketched],
         ["event_pipeline_secret_uses", verified],
       ] as const
-      expect(await send(made, { total: 1 })).to.equal(200)
+      expect(await send(pipeline, { total: 1 })).to.equal(200)
       for (const [collection, read] of all) {
         const before = (await read()) ?? 0
         // The service writes the count when it is read, or by its timer before that.
         const after = await second(collection, 3, async () => {
-          expect(await send(made, { total: 2 })).to.equal(200)
+          expect(await send(pipeline, { total: 2 })).to.equal(200)
           return await read()
         })
         expect(after, collection).to.equal(before + 1)
@@ -367,20 +369,20 @@ onStoresInTurn("work that meets a faster commit", ({ start }) => {
 
     it("reports no drift from a replaced schema", async () => {
       const { host, api, second } = service
-      const made = await make("Replaced")
-      expect(await send(made, { total: 1 })).to.equal(200)
-      await api("GET", `/v1/event-pipelines/${made.slug}/drift`)
+      const pipeline = await make("Replaced")
+      expect(await send(pipeline, { total: 1 })).to.equal(200)
+      await api("GET", `/v1/event-pipelines/${pipeline.slug}/drift`)
       const faster = () =>
         host.get(UnitsOfWork).run((work) => {
           const replaced = { $set: { digest: "newer", revision: 9 }, $inc: { version: 1 } }
-          work.in(collectionNamed(host, "event_schema_sketches"), host.organization.id).update(made.id, replaced)
+          work.in(collectionNamed(host, "event_schema_sketches"), host.organization.id).update(pipeline.id, replaced)
         })
       const act = async () => {
-        expect(await send(made, { coupon: "x" })).to.equal(400)
-        await api("GET", `/v1/event-pipelines/${made.slug}/drift`)
+        expect(await send(pipeline, { coupon: "x" })).to.equal(400)
+        await api("GET", `/v1/event-pipelines/${pipeline.slug}/drift`)
       }
       await second("event_schema_sketches", 1, act, { faster })
-      expect((await host.broadcasts("schema_drift")).filter(({ data }) => JSON.stringify(data).includes(made.id))).to.deep.equal([])
+      expect((await host.broadcasts("schema_drift")).filter(({ data }) => JSON.stringify(data).includes(pipeline.id))).to.deep.equal([])
     })
   })
 })

@@ -11,8 +11,8 @@ export async function runJob(host: TestHost, type: string, payload: object = {},
   const options = organization === undefined ? {} : { organization }
   const id = await host.get(UnitsOfWork).run((work) => host.get(JobQueue).enqueue(work, job, payload, options))
   await until(`the end of the job ${type}`, async () => {
-    const left = await host.get(Store).open(JobCollection).get(id)
-    if (left?.state === "dead") throw new Error(`The job ${type} failed: ${left.last_error}`)
-    return left === undefined
+    const remaining = await host.get(Store).open(JobCollection).get(id)
+    if (remaining?.state === "dead") throw new Error(`The job ${type} failed: ${remaining.last_error}`)
+    return remaining === undefined
   })
 }

@@ -117,7 +117,7 @@ export class ServiceUnderTest {
     }
     container.get(Store)
     for (const operation of this.#registry.items(Operations)) container.all(operation.inject)
-    for (const each of ran) container.get(each)
+    for (const token of ran) container.get(token)
     if (container.has(Authenticator)) container.get(Authenticator)
     this.#app = new App(container, log)
     await this.#app.start()

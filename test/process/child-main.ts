@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs"
 
 type Request = { readonly id: number; readonly command: string; readonly text?: string }
 
-const kept: Buffer[] = []
+const chunks: Buffer[] = []
 const answers: Readonly<Record<string, (request: Request) => unknown>> = {
   echo: ({ text }) => text,
   environment: () => Object.keys(process.env).sort(),
@@ -19,7 +19,7 @@ const answers: Readonly<Record<string, (request: Request) => unknown>> = {
 
 process.on("message", (request: Request) => {
   const { id, command, text = "" } = request
-  if (command === "grow") kept.push(Buffer.alloc(256 << 20, 1))
+  if (command === "grow") chunks.push(Buffer.alloc(256 << 20, 1))
   if (command === "hang" || command === "grow") return
   if (command === "fail") {
     process.stderr.write(text, () => process.exit(3))

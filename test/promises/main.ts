@@ -21,31 +21,33 @@ function search(folders: readonly string[], configs: readonly string[]): boolean
   const api = new API({ cwd: projectRoot })
   try {
     const projects = api.updateSnapshot({ openProjects: [...configs] }).getProjects()
-    const seen = new Set<string>()
+    const names = new Set<string>()
     let count = 0
     for (const { rootFiles, program, checker } of projects) {
       for (const path of rootFiles) {
         const isAsked = folders.some((folder) => path.startsWith(`${folder}/`))
-        const file = isAsked && !seen.has(path) ? program.getSourceFile(path) : undefined
+        const file = isAsked && !names.has(path) ? program.getSourceFile(path) : undefined
         if (!file) continue
-        seen.add(path)
+        names.add(path)
         for (const { line, message } of findDropped(file, checker)) {
           console.log(`${relative(process.cwd(), path)}:${line}: ${message}`)
           count++
         }
       }
     }
-    if (seen.size === 0) throw new Error(`No TypeScript project has files in ${folders.join(", ")}.`)
+    if (names.size === 0) throw new Error(`No TypeScript project has files in ${folders.join(", ")}.`)
     return count === 0
   } finally {
     api.close()
   }
 }
 
-const given = process.argv.slice(2)
-const folders = (given.length > 0 ? given : product.map((name) => join(projectRoot, name))).map((path) => resolve(path))
+const patterns = process.argv.slice(2)
+const folders = (patterns.length > 0 ? patterns : product.map((name) => join(projectRoot, name))).map((path) => resolve(path))
 const own = folders.map((folder) => join(folder, "tsconfig.json")).filter((path) => existsSync(path))
 const configs =
-  given.length > 0 && own.length > 0 ? own : ["tsconfig.json", "plugins/console/app/tsconfig.json"].map((path) => join(projectRoot, path))
+  patterns.length > 0 && own.length > 0
+    ? own
+    : ["tsconfig.json", "plugins/console/app/tsconfig.json"].map((path) => join(projectRoot, path))
 const isClean = [lint(folders), search(folders, configs)].every(Boolean)
 process.exitCode = isClean ? 0 : 1

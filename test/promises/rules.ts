@@ -13,35 +13,35 @@ type TypesOf = (nodes: readonly Node[]) => readonly (Type | undefined)[]
 
 export function findDropped(file: SourceFile, checker: Checker): Finding[] {
   const nodes = descendants(file)
-  const typesOf: TypesOf = (asked) => (asked.length === 0 ? [] : checker.getTypeAtLocation(asked))
+  const typesOf: TypesOf = (nodesAsked) => (nodesAsked.length === 0 ? [] : checker.getTypeAtLocation(nodesAsked))
   const findings = [voided, unused, late, compared, hasty, listening].flatMap((rule) => rule(nodes, typesOf, checker))
   return findings
     .map(({ node, message }) => ({ line: file.getLineAndCharacterOfPosition(node.getStart(file)).line + 1, message }))
     .sort((a, b) => a.line - b.line)
 }
 
-interface Found {
+interface Violation {
   readonly node: Node
   readonly message: string
 }
 
 /** `void f()` in any place. */
-function voided(nodes: readonly Node[], typesOf: TypesOf): Found[] {
-  const given = nodes.filter(is.isVoidExpression).map(({ expression }) => expression)
-  return promisesAmong(given, typesOf)
+function voided(nodes: readonly Node[], typesOf: TypesOf): Violation[] {
+  const expressions = nodes.filter(is.isVoidExpression).map(({ expression }) => expression)
+  return promisesAmong(expressions, typesOf)
     .filter((node) => !isHandled(node))
     .map((node) => ({ node, message: "`void` drops a promise. Await it, or give it a rejection handler." }))
 }
 
 /** A variable with a promise that no expression uses, except to look at its type. */
-function unused(nodes: readonly Node[], typesOf: TypesOf): Found[] {
+function unused(nodes: readonly Node[], typesOf: TypesOf): Violation[] {
   return variables(nodes, typesOf)
     .filter(({ uses }) => uses.length === 0)
     .map(({ node }) => ({ node, message: "This variable drops a promise. Await it, return it, or give it a rejection handler." }))
 }
 
 /** A promise that rejects before its variable has a handler, since the function awaits another promise first. */
-function late(nodes: readonly Node[], typesOf: TypesOf): Found[] {
+function late(nodes: readonly Node[], typesOf: TypesOf): Violation[] {
   const awaits = nodes.filter(is.isAwaitExpression)
   return variables(nodes, typesOf).flatMap(({ node, uses }) => {
     const [first] = uses
@@ -60,13 +60,13 @@ function late(nodes: readonly Node[], typesOf: TypesOf): Found[] {
 }
 
 /** A call whose promise is compared or tested, and then dropped. */
-function compared(nodes: readonly Node[], typesOf: TypesOf): Found[] {
+function compared(nodes: readonly Node[], typesOf: TypesOf): Violation[] {
   const calls = nodes.filter((node) => is.isCallExpression(node) && isLookedAt(node) && !/\.(get|at|find)$/.test(node.expression.getText()))
   return promisesAmong(calls, typesOf).map((node) => ({ node, message: "This expression drops the promise of a call. Await the call." }))
 }
 
 /** `Promise.all` of work for its effect: at the first rejection it returns, and the other work goes on. */
-function hasty(nodes: readonly Node[], typesOf: TypesOf, checker: Checker): Found[] {
+function hasty(nodes: readonly Node[], typesOf: TypesOf, checker: Checker): Violation[] {
   const calls = nodes.filter((node) => is.isCallExpression(node) && node.expression.getText() === "Promise.all")
   const types = typesOf(calls)
   return calls
@@ -78,7 +78,7 @@ function hasty(nodes: readonly Node[], typesOf: TypesOf, checker: Checker): Foun
 }
 
 /** An async function as a listener or a timer: its caller expects no promise. Types of some emitters allow any result. */
-function listening(nodes: readonly Node[]): Found[] {
+function listening(nodes: readonly Node[]): Violation[] {
   return nodes
     .filter(is.isCallExpression)
     .filter(({ expression }) =>
@@ -109,10 +109,10 @@ interface PromiseVariable {
   readonly uses: readonly Node[]
 }
 
-const known = new WeakMap<readonly Node[], readonly PromiseVariable[]>()
+const cache = new WeakMap<readonly Node[], readonly PromiseVariable[]>()
 
 function variables(nodes: readonly Node[], typesOf: TypesOf): readonly PromiseVariable[] {
-  const earlier = known.get(nodes)
+  const earlier = cache.get(nodes)
   if (earlier) return earlier
   const declared = nodes
     .filter(is.isVariableDeclaration)
@@ -123,7 +123,7 @@ function variables(nodes: readonly Node[], typesOf: TypesOf): readonly PromiseVa
       typesOf,
     ),
   )
-  const found = declared
+  const declaration = declared
     .filter(({ initializer }) => started.has(initializer as Node))
     .map((node) => {
       const text = node.name.getText()
@@ -133,8 +133,8 @@ function variables(nodes: readonly Node[], typesOf: TypesOf): readonly PromiseVa
       )
       return { node, uses: promisesAmong(reads, typesOf).filter((read) => !isLookedAt(read)) }
     })
-  known.set(nodes, found)
-  return found
+  cache.set(nodes, declaration)
+  return declaration
 }
 
 /** Returns true for calls and `new`: they start the work that the promise is about. */
@@ -196,12 +196,12 @@ function isWithin(node: Node, outer: Node): boolean {
 }
 
 function descendants(root: Node): Node[] {
-  const found: Node[] = []
+  const nodes: Node[] = []
   const visit = (node: Node): undefined => {
-    found.push(node)
+    nodes.push(node)
     node.forEachChild(visit)
     return undefined
   }
   root.forEachChild(visit)
-  return found
+  return nodes
 }

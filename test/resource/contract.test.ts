@@ -16,7 +16,7 @@ type Item = Record<string, unknown> & { id: string; revision: number; updated_at
 
 onStoresInTurn("each resource", ({ storage }) => {
   let fixture: ParityFixture
-  let made = 0
+  let count = 0
   before(async () => {
     fixture = await openParityFixture(await storage())
   })
@@ -31,7 +31,7 @@ onStoresInTurn("each resource", ({ storage }) => {
     describe(resource.collection.name, () => {
       let bench: Bench
       beforeEach(async () => {
-        bench = await Bench.open(fixture, resource, `resource-${++made}`)
+        bench = await Bench.open(fixture, resource, `resource-${++count}`)
       })
 
       it("answers a created item by key, by id and in the list", async () => {
@@ -156,7 +156,7 @@ onStoresInTurn("each resource", ({ storage }) => {
 
       it("hides items from another organization", async () => {
         const item = await bench.created()
-        const stranger = await Bench.open(fixture, resource, `resource-${++made}`)
+        const stranger = await Bench.open(fixture, resource, `resource-${++count}`)
         const path = { ...stranger.container, [resource.identity.key]: item.id }
         const reason = `${resource.identity.name}_not_found`
         for (const verb of ["get", "update", "delete"] as const) if (resource[verb]) await stranger.refused(verb, path, 404, reason)
@@ -173,13 +173,13 @@ class Bench {
   readonly #fixture: ParityFixture
   readonly #resource: DeclaredResource
   readonly #member: Member
-  readonly #given: Answers
+  readonly #options: Answers
 
-  private constructor(fixture: ParityFixture, resource: DeclaredResource, member: Member, given: Answers) {
+  private constructor(fixture: ParityFixture, resource: DeclaredResource, member: Member, answers: Answers) {
     this.#fixture = fixture
     this.#resource = resource
     this.#member = member
-    this.#given = given
+    this.#options = answers
   }
 
   static async open(fixture: ParityFixture, resource: DeclaredResource, slug: string): Promise<Bench> {
@@ -190,7 +190,7 @@ class Bench {
 
   /** Input of the first example. */
   creation(): Record<string, unknown> {
-    return placed(this.#resource.create.examples?.[0]?.input, this.#given) as Record<string, unknown>
+    return placed(this.#resource.create.examples?.[0]?.input, this.#options) as Record<string, unknown>
   }
 
   /** Path fields of the container. */
@@ -207,7 +207,7 @@ class Bench {
   /** The change of the update's example, for this item. */
   change(item: Item): Record<string, unknown> {
     const { key, container = "", name, wrapped } = this.#resource.identity
-    const answers = { ...this.#given, [name]: wrapped === undefined ? item : { [wrapped]: item } }
+    const answers = { ...this.#options, [name]: wrapped === undefined ? item : { [wrapped]: item } }
     const {
       [key]: _key,
       [container]: _container,
@@ -270,13 +270,13 @@ class Bench {
 
   /** The revision, and the fields that callers write. */
   split(item: Item): { readonly revision: number; readonly fields: Record<string, unknown> } {
-    const written = new Set(Object.keys(this.#resource.update.input.shape))
+    const writes = new Set(Object.keys(this.#resource.update.input.shape))
     const readOnly = new Set(
       Object.entries(this.#resource.update.input.shape as object).flatMap(([name, field]) => (field?.meta?.()?.readOnly ? [name] : [])),
     )
     return {
       revision: item.revision,
-      fields: Object.fromEntries(Object.entries(item).filter(([name]) => written.has(name) && !readOnly.has(name))),
+      fields: Object.fromEntries(Object.entries(item).filter(([name]) => writes.has(name) && !readOnly.has(name))),
     }
   }
 
@@ -299,15 +299,15 @@ class Bench {
   /** Sends fields of the path in the path, and others in the query or the body. */
   call(verb: VerbName, input: Record<string, unknown>) {
     const { method, path } = (this.#resource[verb] ?? expect.fail(`no operation ${verb}`)).http
-    const rest = { ...input }
+    const others = { ...input }
     const at = path.replaceAll(/\{(\w+)\}/g, (_, field: string) => {
-      const value = String(rest[field])
-      delete rest[field]
+      const value = String(others[field])
+      delete others[field]
       return encodeURIComponent(value)
     })
-    const query = new URLSearchParams(Object.entries(rest).map(([name, value]): [string, string] => [name, String(value)]))
+    const query = new URLSearchParams(Object.entries(others).map(([name, value]): [string, string] => [name, String(value)]))
     const isRead = method === "GET" || method === "DELETE"
     const key = { key: this.#member.key }
-    return this.#fixture.host.api(method, isRead ? `${at}?${query}` : at, isRead ? undefined : rest, key)
+    return this.#fixture.host.api(method, isRead ? `${at}?${query}` : at, isRead ? undefined : others, key)
   }
 }

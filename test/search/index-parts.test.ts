@@ -2,8 +2,8 @@
 import { expect } from "chai"
 import { packUuids, parts, readPart, segmentsToMerge, uuidAt, uuidsIn, WordIndex, wordPostings } from "#core/search"
 
-const sizes = (given: readonly number[], groupOf?: (size: number) => string) =>
-  segmentsToMerge(given, (size) => size, { maxSize: 4_096, maxMerged: 20_000, ...(groupOf && { groupOf }) })
+const sizes = (inputs: readonly number[], groupOf?: (size: number) => string) =>
+  segmentsToMerge(inputs, (size) => size, { maxSize: 4_096, maxMerged: 20_000, ...(groupOf && { groupOf }) })
 
 describe("segments to merge", () => {
   it("are eight of one size", () => {
@@ -26,12 +26,12 @@ describe("segments to merge", () => {
 
 describe("postings", () => {
   it("hold numbers of one byte to five", () => {
-    const given = [0, 127, 128, 16_383, 16_384, 2 ** 28 - 1, 2 ** 28, 2 ** 31, 2 ** 32 - 1].map((token, at) => ({
+    const inputs = [0, 127, 128, 16_383, 16_384, 2 ** 28 - 1, 2 ** 28, 2 ** 31, 2 ** 32 - 1].map((token, at) => ({
       token,
       count: 2,
       ordinals: [at, 128 * at + 1_000],
     }))
-    expect([...parts(given, 0)].flatMap(({ base64 }) => [...readPart(base64)])).to.deep.equal(given)
+    expect([...parts(inputs, 0)].flatMap(({ base64 }) => [...readPart(base64)])).to.deep.equal(inputs)
   })
 
   it("find words by halving, with the items of each", () => {
@@ -42,9 +42,9 @@ describe("postings", () => {
     ])
     const index = new WordIndex(wordPostings(lists))
     for (const [word, list] of lists) {
-      const found: number[] = []
-      index.each(index.wordAt(Buffer.from(word)), (at, frequency) => found.push(at, frequency))
-      expect(found, word).to.deep.equal(list)
+      const matches: number[] = []
+      index.each(index.wordAt(Buffer.from(word)), (at, frequency) => matches.push(at, frequency))
+      expect(matches, word).to.deep.equal(list)
     }
     expect(index.wordAt(Buffer.from("pear"))).to.equal(-1)
     expect([...index.words()]).to.deep.equal(["apple", "zebra", "äpfel"])

@@ -40,28 +40,28 @@ describe("backup", () => {
   it("taken under load holds every commit before it, whole ones only, and comes back by restore", async () => {
     for (let n = 0; n < 500; n++) await pair(n)
     let going = true
-    let written = 500
+    let writeCount = 500
     const load = (async () => {
-      while (going) await Promise.all(Array.from({ length: 50 }, () => pair(written++)))
+      while (going) await Promise.all(Array.from({ length: 50 }, () => pair(writeCount++)))
     })()
-    const made = await backUp(opened.file, file("copy"), now).finally(() => {
+    const report = await backUp(opened.file, file("copy"), now).finally(() => {
       going = false
     })
     await load
-    expect(written).to.be.greaterThan(500)
-    expect(made.documents)
+    expect(writeCount).to.be.greaterThan(500)
+    expect(report.documents)
       .to.be.at.least(1_000)
-      .and.at.most(written * 2)
-    expect(verifyBackup(file("copy"))).to.deep.equal(made)
+      .and.at.most(writeCount * 2)
+    expect(verifyBackup(file("copy"))).to.deep.equal(report)
     expect(readdirSync(folder)).to.deep.equal(["copy"])
 
     await opened.store.stop()
     const { aside, sha256 } = await restore(file("copy"), opened.file, now)
-    expect(sha256).to.equal(made.sha256)
+    expect(sha256).to.equal(report.sha256)
     const again = await openFile([pairs], { file: opened.file })
     const sides: Note[] = []
     for await (const side of again.store.open(pairs).stream({})) sides.push(side)
-    expect(sides.length).to.equal(made.documents)
+    expect(sides.length).to.equal(report.documents)
     expect(new Set(sides.filter(({ id }) => id.startsWith("a")).map(({ n }) => n))).to.deep.equal(
       new Set(sides.filter(({ id }) => id.startsWith("b")).map(({ n }) => n)),
     )
@@ -70,7 +70,7 @@ describe("backup", () => {
     await again.store.commit({ id: "new", writes: [{ kind: "insert", collection: pairs, doc: { id: "new" } }] })
     await again.store.stop()
     const before = await openFile([pairs], { file: aside ?? "" })
-    expect(await before.store.open(pairs).count({})).to.equal(written * 2)
+    expect(await before.store.open(pairs).count({})).to.equal(writeCount * 2)
     await before.close()
   })
 
@@ -85,13 +85,13 @@ describe("backup", () => {
     copyFileSync(opened.file, file("plain"))
     writeFileSync(file("text"), "not a database, though it is long enough to look at. ".repeat(100))
     await opened.store.stop()
-    const kept = readFileSync(opened.file)
+    const stored = readFileSync(opened.file)
     for (const name of ["changed", "short", "plain", "text", "absent"]) {
       expect(await failure(restore(file(name), opened.file, now)), name).to.match(/\S/)
     }
     expect(await failure(restore(file("changed"), opened.file, now))).to.match(/damaged.*checksum/)
     expect(await failure(restore(file("plain"), opened.file, now))).to.include("is not a backup")
-    expect(readFileSync(opened.file).equals(kept)).to.equal(true)
+    expect(readFileSync(opened.file).equals(stored)).to.equal(true)
   })
 
   it("is not written over another file, and not restored under a running service", async () => {
@@ -109,11 +109,11 @@ describe("backup", () => {
 
   it("is restored where there was no store yet", async () => {
     await pair(1)
-    const made = await backUp(opened.file, file("copy"), now)
+    const report = await backUp(opened.file, file("copy"), now)
     const { aside } = await restore(file("copy"), file("fresh.db"), now)
     expect(aside).to.equal(undefined)
     const fresh = await openFile([pairs], { file: file("fresh.db") })
-    expect(await fresh.store.open(pairs).count({})).to.equal(made.documents)
+    expect(await fresh.store.open(pairs).count({})).to.equal(report.documents)
     await fresh.close()
   })
 })
@@ -135,9 +135,9 @@ describe("millrace backup and restore", () => {
     }
     let host = await testHost({ dataDir })
     await host.api("POST", "/v1/datasets", { name: "Before" })
-    const made = await runMillrace(["backup", copy], { env })
-    expect([made.code, made.err]).to.deep.equal([0, ""])
-    expect(made.out).to.match(/monday\.db: \d+ documents, sha256 [0-9a-f]{64}\nThe master key .* is not included/)
+    const result = await runMillrace(["backup", copy], { env })
+    expect([result.code, result.err]).to.deep.equal([0, ""])
+    expect(result.out).to.match(/monday\.db: \d+ documents, sha256 [0-9a-f]{64}\nThe master key .* is not included/)
     await host.api("POST", "/v1/datasets", { name: "After" })
     expect(await slugs(host)).to.have.members(["before", "after"])
 

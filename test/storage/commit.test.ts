@@ -15,7 +15,7 @@ class HeldDriver {
   readonly keepsOrder: boolean
   readonly groups: { ids: string[]; end: (results?: (CommitResult | AppError)[]) => void; fail: (error: unknown) => void }[] = []
   readonly groupsInFlight: number
-  #seen: (() => void)[] = []
+  #listeners: (() => void)[] = []
 
   constructor(groupsInFlight: number, keepsOrder: boolean) {
     this.groupsInFlight = groupsInFlight
@@ -24,16 +24,16 @@ class HeldDriver {
 
   commitGroup(commits: readonly Commit[]): Promise<readonly (CommitResult | AppError)[]> {
     return new Promise((resolve, reject) => {
-      const done = commits.map(({ writes }): CommitResult => ({ created: writes.map(() => true) }))
-      const end = (results: (CommitResult | AppError)[] = done) => resolve(results)
+      const commitResults = commits.map(({ writes }): CommitResult => ({ created: writes.map(() => true) }))
+      const end = (results: (CommitResult | AppError)[] = commitResults) => resolve(results)
       this.groups.push({ ids: commits.map(({ id }) => id), end, fail: reject })
-      for (const seen of this.#seen.splice(0)) seen()
+      for (const notify of this.#listeners.splice(0)) notify()
     })
   }
 
   /** Resolves when that many groups have been handed over. */
   async handed(count: number): Promise<string[][]> {
-    while (this.groups.length < count) await new Promise<void>((resolve) => this.#seen.push(resolve))
+    while (this.groups.length < count) await new Promise<void>((resolve) => this.#listeners.push(resolve))
     return this.groups.map(({ ids }) => ids)
   }
 }
@@ -144,10 +144,10 @@ describe("group commit", () => {
   })
 
   it("gives each its own outcome, and all of them a failure of the group", async () => {
-    const seen: { commits: number; failed: number }[] = []
+    const observed: { commits: number; failed: number }[] = []
     const { driver, group } = groupCommit(1, {}, ({ commits, failed, milliseconds }) => {
       expect(milliseconds).to.be.at.least(0)
-      seen.push({ commits, failed })
+      observed.push({ commits, failed })
     })
     const [a, b, c] = [group.commit(commitOf("a")), refusalOf(group.commit(commitOf("b"))), group.commit(commitOf("c"))]
     await driver.handed(1)
@@ -162,7 +162,7 @@ describe("group commit", () => {
     driver.groups[2]?.end()
     await after
     await group.close()
-    expect(seen).to.deep.equal([
+    expect(observed).to.deep.equal([
       { commits: 3, failed: 1 },
       { commits: 2, failed: 2 },
       { commits: 1, failed: 0 },

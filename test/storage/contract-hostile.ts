@@ -13,7 +13,7 @@ const ways: Record<string, (id: string, value: Json) => Write[]> = {
   $set: (id, v) => [insertOf(id, {}), updateOf(id, { $set: { v } })],
   "$set of a deep field": (id, v) => [
     insertOf(id, { v: {} }),
-    ...Object.entries(v as object).map(([name, one]) => updateOf(id, { $set: { [`v.${name}`]: one } })),
+    ...Object.entries(v as object).map(([name, value]) => updateOf(id, { $set: { [`v.${name}`]: value } })),
   ],
   $setOnInsert: (id, v) => [{ kind: "update", ...target(), id, update: { $setOnInsert: { v } }, upsert: true }],
   $push: (id, v) => [insertOf(id, {}), updateOf(id, { $push: { list: v } })],
@@ -45,9 +45,9 @@ export function hostileContract(bench: Bench): void {
         forEach(async (value, title) => {
           const id = bench.id()
           for (const write of writes(id, value)) await bench.commit(write)
-          const found = await stored(id)
-          const kept = (found?.["list"] ?? [found?.["v"]]) as Json[]
-          expect(JSON.stringify(kept), `${way} ${title}`).to.equal(JSON.stringify([value]))
+          const note = await stored(id)
+          const values = (note?.["list"] ?? [note?.["v"]]) as Json[]
+          expect(JSON.stringify(values), `${way} ${title}`).to.equal(JSON.stringify([value]))
         }))
     }
 
@@ -57,7 +57,7 @@ export function hostileContract(bench: Bench): void {
         await bench.insert(noteOf({ id, v: value, list: [value] }))
         const filter: Filter = { v: { $eq: value }, id }
         expect(
-          (await bench.notes().find(filter)).map((one) => one.id),
+          (await bench.notes().find(filter)).map((note) => note.id),
           title,
         ).to.deep.equal([id])
         await bench.commit(updateOf(id, { $pull: { list: value } }))

@@ -66,8 +66,8 @@ function examples(bench: Bench): void {
     ]
     for (const [name, filter, expected] of cases) {
       it(`finds ${name}`, async () => {
-        const found = await bench.notes().find({ set, ...filter })
-        expect(found.map((doc) => doc["name"])).to.have.members(expected)
+        const note = await bench.notes().find({ set, ...filter })
+        expect(note.map((doc) => doc["name"])).to.have.members(expected)
         expect(await bench.notes().count({ $and: [{ set }, filter] })).to.equal(expected.length)
       })
     }
@@ -76,11 +76,11 @@ function examples(bench: Bench): void {
       const own = (await bench.notes().find({ set })).map((doc) => doc.id)
       for (const length of [1, 3, 300, 2_000]) {
         const ids = [...own.slice(0, length), ...Array.from({ length: length - own.slice(0, length).length }, () => bench.id())]
-        const found = await bench.notes().find({ id: { $in: ids } }, { limit: ids.length })
-        expect(found.map((doc) => doc.id)).to.have.members(own.slice(0, length))
-        expect(await bench.notes().count({ id: { $in: ids } })).to.equal(found.length)
+        const note = await bench.notes().find({ id: { $in: ids } }, { limit: ids.length })
+        expect(note.map((doc) => doc.id)).to.have.members(own.slice(0, length))
+        expect(await bench.notes().count({ id: { $in: ids } })).to.equal(note.length)
         const narrowed = await bench.notes().find({ id: { $in: ids }, name: { $in: ["null", "absent"] } })
-        expect(narrowed).to.deep.equal(found.filter((doc) => ["null", "absent"].includes(String(doc["name"]))))
+        expect(narrowed).to.deep.equal(note.filter((doc) => ["null", "absent"].includes(String(doc["name"]))))
       }
     })
 
@@ -134,12 +134,12 @@ function paging(bench: Bench): void {
     }
 
     it("walks in pages through what has one of several values, a list that holds two of them once", async () => {
-      const [one, two] = [bench.id("group"), bench.id("group")]
-      const docs = Array.from({ length: 30 }, (_, rank): Note => ({ id: bench.id(), group: [one, two, null][rank % 3] ?? null, rank }))
-      await bench.insert(...docs, { id: bench.id(), group: [one, two], rank: 99 }, { id: bench.id(), group: ["other"], rank: 98 })
+      const [first, second] = [bench.id("group"), bench.id("group")]
+      const docs = Array.from({ length: 30 }, (_, rank): Note => ({ id: bench.id(), group: [first, second, null][rank % 3] ?? null, rank }))
+      await bench.insert(...docs, { id: bench.id(), group: [first, second], rank: 99 }, { id: bench.id(), group: ["other"], rank: 98 })
       const ranks = [...docs.flatMap(({ group, rank }) => (group === null ? [] : Number(rank))), 99]
-      for (const more of [[], ["nobody's", one], Array.from({ length: 40 }, (_, n) => `group ${n}`)]) {
-        const filter = { group: { $in: [one, two, ...more] } }
+      for (const more of [[], ["nobody's", first], Array.from({ length: 40 }, (_, n) => `group ${n}`)]) {
+        const filter = { group: { $in: [first, second, ...more] } }
         expect((await inPages(filter, { rank: 1 })).map(({ rank }) => rank)).to.deep.equal(ranks)
         const newest = (await inPages(filter, { id: -1 })).map(({ id }) => id)
         expect(newest)
@@ -175,8 +175,8 @@ function paging(bench: Bench): void {
     it("finds by indexed fields together with their order", async () => {
       const group = bench.id("group")
       await bench.insert(...[3, 1, 2, 2].map((rank) => ({ id: bench.id(), group, rank })), { id: bench.id(), group, rank: [9] })
-      const found = await bench.notes().find({ group, rank: { $lte: 2 } }, { sort: { rank: -1 } })
-      expect(found.map((doc) => doc["rank"])).to.deep.equal([2, 2, 1])
+      const note = await bench.notes().find({ group, rank: { $lte: 2 } }, { sort: { rank: -1 } })
+      expect(note.map((doc) => doc["rank"])).to.deep.equal([2, 2, 1])
       expect(await bench.notes().find({ group, rank: 9 })).to.have.length(1)
       expect((await bench.notes().first({ group: { $in: [group, "other"] } }, { sort: { rank: 1 } }))?.["rank"]).to.equal(1)
     })
@@ -230,10 +230,10 @@ function properties(bench: Bench): void {
     await bench.insert(...stored)
     const queries = fc.sample(filter, { numRuns: byTier({ fast: 130, slow: 400, soak: 400 }), seed: 11 })
     for (const query of queries) {
-      const found = await bench.notes().find({ $and: [{ set }, query] }, { limit: 1_000 })
+      const note = await bench.notes().find({ $and: [{ set }, query] }, { limit: 1_000 })
       const expected = stored.filter((doc) => matchesReference(doc, query))
       expect(
-        found.map((doc) => doc.id),
+        note.map((doc) => doc.id),
         JSON.stringify(query),
       ).to.deep.equal(expected.map((doc) => doc.id))
     }
@@ -250,13 +250,13 @@ function properties(bench: Bench): void {
       [-1, 1, 1],
       [-1, -1, -1],
     ] as const) {
-      const found = await bench.notes().find({ set }, { sort: { p, q }, limit: 1_000 })
+      const note = await bench.notes().find({ set }, { sort: { p, q }, limit: 1_000 })
       const expected = sortReference(stored, [
         ["p", p],
         ["q", q],
         ["id", last],
       ])
-      expect(found.map((doc) => doc.id)).to.deep.equal(expected.map((doc) => doc.id))
+      expect(note.map((doc) => doc.id)).to.deep.equal(expected.map((doc) => doc.id))
     }
   })
 }

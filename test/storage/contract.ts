@@ -144,9 +144,9 @@ function documents(bench: Bench): void {
     it("keep null apart from absent", async () => {
       const id = bench.id()
       await bench.insert({ id, here: null })
-      const found = await bench.notes().get(id)
-      expect(found).to.have.property("here", null)
-      expect(found).not.to.have.property("gone")
+      const match = await bench.notes().get(id)
+      expect(match).to.have.property("here", null)
+      expect(match).not.to.have.property("gone")
     })
 
     it("are not there when they are not", async () => {
@@ -231,13 +231,13 @@ function commits(bench: Bench): void {
     })
 
     it("that fails takes none of its neighbours along", async () => {
-      const taken = bench.id()
-      await bench.insert({ id: taken })
+      const claimedId = bench.id()
+      await bench.insert({ id: claimedId })
       const fresh = Array.from({ length: 40 }, () => bench.id())
       const outcomes = await Promise.allSettled(
         fresh.flatMap((id, index) => [
           bench.insert({ id, index }),
-          index % 4 === 0 ? bench.insert({ id: `${id}-half` }, { id: taken }) : Promise.resolve(),
+          index % 4 === 0 ? bench.insert({ id: `${id}-half` }, { id: claimedId }) : Promise.resolve(),
         ]),
       )
       expect(outcomes.filter((outcome) => outcome.status === "rejected")).to.have.length(10)

@@ -40,7 +40,7 @@ describe("a service over a data file", () => {
     return [answer.status, details?.reason]
   }
   /** With what an event at the address is answered. */
-  const sent = async (url: string) => {
+  const sendTo = async (url: string) => {
     const { status, body } = await post(url, { text: "x".repeat(400) })
     return [status, body.details?.reason]
   }
@@ -61,13 +61,13 @@ describe("a service over a data file", () => {
     // What reads it comes upon it.
     await until("the damage was met", async () => (await running.api("GET", "/v1/datasets/kept/rows?limit=200")).status === 503)
     // Behind what the writer was at meanwhile.
-    expect(await sent(inbound_url)).to.deep.equal([503, "storage_corrupt"])
-    const left = readFileSync(`${file}-wal`)
+    expect(await sendTo(inbound_url)).to.deep.equal([503, "storage_corrupt"])
+    const bytes = readFileSync(`${file}-wal`)
     for (let n = 0; n < 5; n++) {
       expect(await ready(running)).to.deep.equal([503, "storage_corrupt"])
-      expect(await sent(inbound_url)).to.deep.equal([503, "storage_corrupt"])
+      expect(await sendTo(inbound_url)).to.deep.equal([503, "storage_corrupt"])
     }
-    expect(readFileSync(`${file}-wal`).equals(left)).to.equal(true)
+    expect(readFileSync(`${file}-wal`).equals(bytes)).to.equal(true)
     expect(running.logged.filter((line) => line.includes('"level":60')).length).to.equal(1)
     expect((await fetch(`${running.url}/healthz`)).status).to.equal(200)
   })
@@ -79,7 +79,7 @@ describe("a service over a data file", () => {
       if (name.startsWith("millrace.db") && !name.endsWith(".lock")) rmSync(join(folder, "data", name))
     }
     for (let n = 0; n < 3; n++) {
-      expect(await sent(inbound_url)).to.deep.equal([503, "storage_missing"])
+      expect(await sendTo(inbound_url)).to.deep.equal([503, "storage_missing"])
       expect(await ready(running)).to.deep.equal([503, "storage_missing"])
     }
     await stop()
@@ -92,11 +92,11 @@ describe("a service over a data file", () => {
     const running = await start()
     const { inbound_url } = await make(running)
     renameSync(join(folder, "data"), join(folder, "moved"))
-    expect(await sent(inbound_url)).to.deep.equal([503, "storage_missing"])
+    expect(await sendTo(inbound_url)).to.deep.equal([503, "storage_missing"])
     expect(await ready(running)).to.deep.equal([503, "storage_missing"])
     renameSync(join(folder, "moved"), join(folder, "data"))
     expect(await ready(running)).to.deep.equal([200, undefined])
-    expect(await sent(inbound_url)).to.deep.equal([200, undefined])
+    expect(await sendTo(inbound_url)).to.deep.equal([200, undefined])
     expect((await new Bench(running).rows("kept")).length).to.equal(1)
   })
 
@@ -115,10 +115,10 @@ describe("a service over a data file", () => {
     for (const [what, damage] of damages) {
       copyFileSync(good, file)
       damage()
-      const left = existsSync(file) ? readFileSync(file) : undefined
+      const bytes = existsSync(file) ? readFileSync(file) : undefined
       const message = await refusal()
       expect(message).to.match(what).and.include(file).and.include("millrace restore FILE")
-      expect(existsSync(file) ? readFileSync(file) : undefined, message).to.deep.equal(left)
+      expect(existsSync(file) ? readFileSync(file) : undefined, message).to.deep.equal(bytes)
     }
     copyFileSync(good, file)
     expect(await ready(await start())).to.deep.equal([200, undefined])

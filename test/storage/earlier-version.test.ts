@@ -10,7 +10,7 @@ import { BSON, MongoClient } from "mongodb"
 import { type TestHost, testHost } from "#core/testing"
 import { mongoAvailable, sharedMongo } from "../mongodb-server.ts"
 
-interface Known {
+interface ExampleService {
   readonly secret: string
   readonly endpoint_id: string
 }
@@ -29,7 +29,7 @@ describe("a store of an earlier version", () => {
   }
 
   async function goesOn(folder: string, env: Readonly<Record<string, string>> = {}): Promise<void> {
-    const { secret, endpoint_id } = JSON.parse(readFileSync(join(folder, "known.json"), "utf8")) as Known
+    const { secret, endpoint_id } = JSON.parse(readFileSync(join(folder, "known.json"), "utf8")) as ExampleService
     for (const start of [1, 2]) {
       const host = await testHost({ dataDir, env })
       try {

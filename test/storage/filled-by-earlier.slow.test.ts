@@ -89,11 +89,11 @@ const lists: readonly (readonly [path: string, collection: string, field: string
 for (const kind of ["sqlite", "mongodb"] as const) {
   const run = kind === "mongodb" && !mongoAvailable ? describe.skip : describe
   run(`a store that an earlier commit filled (${kind})`, () => {
-    const known = knownOf(kind)
+    const example = knownOf(kind)
     // Times in milliseconds do not move with a database: there the session of the fixture has ended, with a row.
     const hasEnded = kind === "mongodb"
     const folder = freshFolder()
-    const listed = new Map<string, readonly string[]>()
+    const idsByCollection = new Map<string, readonly string[]>()
     /** Id of the pending job of each type. */
     let jobs: Readonly<Record<string, string>>
     let filled: Contents
@@ -103,11 +103,11 @@ for (const kind of ["sqlite", "mongodb"] as const) {
       const specs = await collectionsOf()
       const url = kind === "mongodb" ? (await sharedMongo()).freshUrl() : undefined
       // The file keeps its times, and the service lives then. A database is moved to the present, whose clock expires documents.
-      const offsetMs = Date.parse(known.at) - Date.now()
+      const offsetMs = Date.parse(example.at) - Date.now()
       const env = { MILLRACE_LOG_LEVEL: "error", ...(url === undefined ? {} : { MILLRACE_STORAGE_URL: url }) }
       await restore(kind, folder.path, url, -offsetMs)
       // Some ids end with a time.
-      jobs = JSON.parse(moved(JSON.stringify(known.jobs), url === undefined ? 0 : -offsetMs)) as Record<string, string>
+      jobs = JSON.parse(moved(JSON.stringify(example.jobs), url === undefined ? 0 : -offsetMs)) as Record<string, string>
       // The purge of a raw message comes hours after the message.
       const purge = jobs["inbound_mail.purge"] ?? ""
       const present = Date.now() + (url === undefined ? offsetMs : 0)
@@ -121,7 +121,7 @@ for (const kind of ["sqlite", "mongodb"] as const) {
         await until("the pending jobs", () => isSettled(host, clock, new Set(ending.filter((id) => id !== purge))))
         await host.get(UnitsOfWork).run((work) => host.get(JobQueue).hasten(work, purge))
         await until("the purge", () => isSettled(host, clock, new Set(ending)))
-        for (const [path, collection, field] of lists) listed.set(collection, await idsOf(host, path, field))
+        for (const [path, collection, field] of lists) idsByCollection.set(collection, await idsOf(host, path, field))
       } finally {
         await host.stop()
       }
@@ -133,11 +133,11 @@ for (const kind of ["sqlite", "mongodb"] as const) {
       const used = [...filled.ids.values()].filter(({ size }) => size > 0)
       expect(used.length).to.be.greaterThan(125)
       const types = Object.entries(jobs).filter(([type, id]) => filled.jobs.get(id)?.type === type)
-      expect(types.length).to.equal(Object.keys(known.jobs).length)
+      expect(types.length).to.equal(Object.keys(example.jobs).length)
       expect(types.length).to.be.greaterThan(50)
     })
 
-    for (const type of Object.keys(known.jobs).sort()) {
+    for (const type of Object.keys(example.jobs).sort()) {
       it(`ends the pending job ${type}`, () => {
         const job = ended.jobs.get(jobs[type] ?? "")
         const reason = failing[type]
@@ -149,20 +149,20 @@ for (const kind of ["sqlite", "mongodb"] as const) {
     }
 
     it("loses and doubles nothing", () => {
-      const found = [...filled.ids].flatMap(([collection, ids]) => {
+      const problems = [...filled.ids].flatMap(([collection, ids]) => {
         if (ofService.has(collection)) return []
         const now = ended.ids.get(collection) ?? new Set()
-        const [gone, more] = [[...ids].filter((id) => !now.has(id)).length, [...now].filter((id) => !ids.has(id)).length]
-        return gone === 0 && more === 0 ? [] : [[collection, { gone, more }] as const]
+        const [missingCount, more] = [[...ids].filter((id) => !now.has(id)).length, [...now].filter((id) => !ids.has(id)).length]
+        return missingCount === 0 && more === 0 ? [] : [[collection, { gone: missingCount, more }] as const]
       })
-      expect(Object.fromEntries(found)).to.deep.equal(hasEnded ? { ...effects, ...effectsOfEnd } : effects)
+      expect(Object.fromEntries(problems)).to.deep.equal(hasEnded ? { ...effects, ...effectsOfEnd } : effects)
     })
 
     it("lists what was there", () => {
       for (const [, collection] of lists) {
-        const own = [...(ended.ids.get(collection) ?? [])].filter((id) => id.startsWith(known.organization.id))
+        const own = [...(ended.ids.get(collection) ?? [])].filter((id) => id.startsWith(example.organization.id))
         expect(own.length, collection).to.be.greaterThan(0)
-        expect(listed.get(collection)?.toSorted(), collection).to.deep.equal(own.map((id) => id.split(" ")[1]).sort())
+        expect(idsByCollection.get(collection)?.toSorted(), collection).to.deep.equal(own.map((id) => id.split(" ")[1]).sort())
       }
     })
 

@@ -52,17 +52,17 @@ onBothStores("master key of a store", ({ storage }) => {
     start(more, dataDir).then(
       () => "",
       (error: unknown) => {
-        const known = [error, (error as Error).cause].find((one) => one instanceof AppError)
-        expect([known?.code, known?.details.reason]).to.deep.equal(["failed_precondition", "wrong_master_key"])
+        const existing = [error, (error as Error).cause].find((item) => item instanceof AppError)
+        expect([existing?.code, existing?.details.reason]).to.deep.equal(["failed_precondition", "wrong_master_key"])
         return (error as Error).message
       },
     )
   const config = (more: Record<string, string> = {}) =>
     loadConfig({ defaults: join(frameworkRoot, "config/default.yaml"), env: { MILLRACE_DATA_DIR: folder, ...env, ...more } }).config
   const pipeline = async (name: string) => {
-    const made = await host?.api<Made>("POST", "/v1/event-pipelines", { name, state: "active", pipeline: [] })
-    if (made?.status !== 200) throw new Error(JSON.stringify(made))
-    return made.body
+    const response = await host?.api<Made>("POST", "/v1/event-pipelines", { name, state: "active", pipeline: [] })
+    if (response?.status !== 200) throw new Error(JSON.stringify(response))
+    return response.body
   }
   /** Its address is another after each start. */
   const takes = async ({ inbound_url, secret }: Made) =>
@@ -99,7 +99,7 @@ onBothStores("master key of a store", ({ storage }) => {
     const running = await start({}, folder, clock)
     // The next line would come after a while.
     clock.stand()
-    const [one, other] = [await pipeline("One"), await pipeline("Two")]
+    const [one, second] = [await pipeline("One"), await pipeline("Two")]
     const sealed = createVault(randomBytes(32)).seal("lost", "elsewhere")
     const collection = running.runtime.registry.get(Collections, "event_pipelines") as CollectionSpec
     const { id } = await running.api<{ id: string }>("GET", "/v1/event-pipelines/one").then(({ body }) => body)
@@ -114,12 +114,12 @@ onBothStores("master key of a store", ({ storage }) => {
     const lines = running.logged.filter((line) => line.includes("data that it needs is lost"))
     expect(lines.length).to.equal(1)
     expect(lines[0]).to.include(sealed.key_id)
-    expect(await takes(other)).to.be.below(300)
+    expect(await takes(second)).to.be.below(300)
   })
 
   it("replaces the key in the data folder, also one that an interruption left half replaced", async () => {
     await start()
-    const made = [await pipeline("One"), await pipeline("Two"), await pipeline("Three")]
+    const pipelines = [await pipeline("One"), await pipeline("Two"), await pipeline("Three")]
     const before = readFileSync(join(folder, "master.key"), "utf8")
     await stop()
     expect(await rotateMasterKey(config())).to.match(/^[3-9] of [3-9] secrets were re-encrypted/)
@@ -127,22 +127,22 @@ onBothStores("master key of a store", ({ storage }) => {
     expect(after).to.not.equal(before)
     expect(await refusal({ MILLRACE_MASTER_KEY: before.trim() })).to.include("holds another")
     await start()
-    for (const one of made) expect(await takes(one)).to.be.below(300)
+    for (const sample of pipelines) expect(await takes(sample)).to.be.below(300)
   })
 
   it("is replaced by another configured one, from where an interruption left it", async () => {
     const [old, next] = [randomBytes(32), randomBytes(32)]
     const both = { MILLRACE_MASTER_KEY: next.toString("base64"), MILLRACE_RETIRED_MASTER_KEYS: old.toString("base64") }
     await start({ MILLRACE_MASTER_KEY: old.toString("base64") })
-    const made = [await pipeline("One"), await pipeline("Two"), await pipeline("Three")]
+    const pipelines = [await pipeline("One"), await pipeline("Two"), await pipeline("Three")]
     await stop()
 
     // A node that has both goes on while some are sealed under either.
     await start(both)
     const opened = (host as TestHost).runtime.container.get(Opened)
     expect(await resealAll(failingAfter(opened, 2), createVault(next, [old])).catch((error: Error) => error.message)).to.equal("killed")
-    made.push(await pipeline("Four"))
-    for (const one of made) expect(await takes(one)).to.be.below(300)
+    pipelines.push(await pipeline("Four"))
+    for (const sample of pipelines) expect(await takes(sample)).to.be.below(300)
     await stop()
     // One that has the old key alone could not open what is sealed by now.
     expect(await refusal({ MILLRACE_MASTER_KEY: old.toString("base64") })).to.include("holds another")
@@ -150,7 +150,7 @@ onBothStores("master key of a store", ({ storage }) => {
     expect(await rotateMasterKey(config(both))).to.match(/^[1-9]\d* of [4-9] secrets were re-encrypted/)
     expect(await rotateMasterKey(config(both))).to.match(/^0 of [4-9]/)
     await start({ MILLRACE_MASTER_KEY: next.toString("base64") })
-    for (const one of made) expect(await takes(one)).to.be.below(300)
+    for (const sample of pipelines) expect(await takes(sample)).to.be.below(300)
   })
 
   it("has nothing replaced without an old and a new key", async () => {
@@ -162,10 +162,10 @@ onBothStores("master key of a store", ({ storage }) => {
 
 /** A store whose process dies before that many commits and one more. */
 function failingAfter(store: StartedStore, commits: number): StartedStore {
-  let left = commits
+  let remainingCommits = commits
   return new Proxy(store, {
     get(target, name) {
-      if (name === "commit") return left-- > 0 ? target.commit.bind(target) : () => Promise.reject(new Error("killed"))
+      if (name === "commit") return remainingCommits-- > 0 ? target.commit.bind(target) : () => Promise.reject(new Error("killed"))
       return Reflect.get(target, name) as unknown
     },
   })

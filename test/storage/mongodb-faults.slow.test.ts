@@ -132,8 +132,8 @@ suite("storage: mongodb when servers die", () => {
       const url = set.freshUrl()
       await set.killPrimary()
       const lines: string[] = []
-      const told = createLog("warn", { write: (line) => void lines.push(line) })
-      const driver = createMongoDriver({ url, clock: systemClock, log: told, startWithinMs: outageMs })
+      const logger = createLog("warn", { write: (line) => void lines.push(line) })
+      const driver = createMongoDriver({ url, clock: systemClock, log: logger, startWithinMs: outageMs })
       const store = createStore({ driver, collections: [entries], clock: systemClock })
       const started = store.start()
       await until(() => lines.some((line) => line.includes("Waiting for one")))
@@ -166,7 +166,7 @@ suite("storage: mongodb when servers die", () => {
       const load = new Load(store, 24)
       await load.more(200)
       // On a busy machine a commit may take longer than its second; what was refused is not made.
-      for (let written = false; !written; ) written = await write().then(() => true, isUnavailable)
+      for (let isWritten = false; !isWritten; ) isWritten = await write().then(() => true, isUnavailable)
       await set.killPrimary()
       const answers = await Promise.allSettled([write(), impatient.open(entries, acme).find({}, { deadlineMs: 500 }), impatient.ready()])
       await set.startAll()

@@ -78,8 +78,8 @@ suite("storage: mongodb, its layout", () => {
     const names = (await driver.db.collection(things.name).indexes()).map(({ name }) => name)
     const ofFew = 'mr:organization_id,-at,-_id:kind="few"'
     expect(names).to.have.members(["_id_", "by_hand", "mr:expires_at:expires", "mr:organization_id,slug,kind:unique:sparse", ofFew])
-    const listed = driver.db.collection(things.name).find({ organization_id: acme, kind: { $eq: "few" } })
-    const plan = await listed.sort({ at: -1, _id: -1 }).explain("queryPlanner")
+    const cursor = driver.db.collection(things.name).find({ organization_id: acme, kind: { $eq: "few" } })
+    const plan = await cursor.sort({ at: -1, _id: -1 }).explain("queryPlanner")
     expect(JSON.stringify(plan["queryPlanner"].winningPlan)).to.include(JSON.stringify(ofFew)).and.not.include('"SORT"')
     await other.stop()
     const again = createMongoDriver({ url: urlOf(driver), clock: systemClock, log })

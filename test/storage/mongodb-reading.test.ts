@@ -12,8 +12,8 @@ const query = { collection: things, organization: undefined, filter: {}, limit: 
 /** Reads of a database that answers so. */
 function readingOf(answer: () => Promise<number>, clock = systemClock): Reading {
   const db = { collection: () => ({ countDocuments: answer }) } as unknown as Db
-  const seen = { session: () => ({ endSession: async () => undefined }), note: () => undefined } as unknown as ReadingOptions["seen"]
-  return new Reading({ db, seen, clock })
+  const session = { session: () => ({ endSession: async () => undefined }), note: () => undefined } as unknown as ReadingOptions["seen"]
+  return new Reading({ db, seen: session, clock })
 }
 
 describe("reads from MongoDB", () => {
@@ -21,9 +21,9 @@ describe("reads from MongoDB", () => {
     // As what comes by a socket: read after timers that are due.
     const answer = () => new Promise<number>((resolve) => setImmediate(() => resolve(7)))
     const stopped = new Int32Array(new SharedArrayBuffer(4))
-    const found = readingOf(answer).count(query)
+    const counting = readingOf(answer).count(query)
     Atomics.wait(stopped, 0, 0, 600)
-    expect(await found).to.equal(7)
+    expect(await counting).to.equal(7)
   })
 
   it("end where no answer comes", async () => {

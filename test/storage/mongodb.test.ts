@@ -63,7 +63,7 @@ suite("storage: mongodb, its own promises", () => {
         after: undefined,
         deadlineMs: 60_000,
       })
-      .then((found) => found[0])
+      .then((documents) => documents[0])
 
   before(async () => {
     driver = await opened([things], { onAttempt: (commits, outcome) => attempts.push([commits, outcome]) })
@@ -92,8 +92,8 @@ suite("storage: mongodb, its own promises", () => {
       try {
         const reading = Array.from({ length: 3 }, async () => {
           while (round < rounds) {
-            const found = (await driver.find({ ...query, deadlineMs: 60_000, snapshot: true })) as Thing[]
-            if (found.at(0)?.["round"] !== found.at(-1)?.["round"]) torn++
+            const matches = (await driver.find({ ...query, deadlineMs: 60_000, snapshot: true })) as Thing[]
+            if (matches.at(0)?.["round"] !== matches.at(-1)?.["round"]) torn++
           }
         })
         while (round < rounds) {
@@ -117,23 +117,23 @@ suite("storage: mongodb, its own promises", () => {
 
   describe("a group", () => {
     it("is one transaction, and says which inserts were there already", async () => {
-      const kept = draw("kept")
-      await driver.commitGroup([commit(insert({ id: kept, mark: "first" }))])
+      const existing = draw("kept")
+      await driver.commitGroup([commit(insert({ id: existing, mark: "first" }))])
       attempts.length = 0
       const group = Array.from({ length: 20 }, () => commit(insert({ id: draw("row") })))
       expect(await driver.commitGroup(group)).to.deep.equal(group.map(() => ({ created: [true] })))
       expect(attempts).to.deep.equal([[20, "committed"]])
-      const again = commit(insert({ id: kept, mark: "second" }, { ifPresent: "keep" }), insert({ id: draw("row") }))
+      const again = commit(insert({ id: existing, mark: "second" }, { ifPresent: "keep" }), insert({ id: draw("row") }))
       const [first, second] = await driver.commitGroup([again, commit(insert({ id: draw("row") }))])
       expect([first, second]).to.deep.equal([{ created: [false, true] }, { created: [true] }])
-      expect(await read(kept)).to.include({ mark: "first" })
+      expect(await read(existing)).to.include({ mark: "first" })
     })
 
     it("isolates those to blame in a few tries, for any fault", async () => {
-      const taken = draw("taken")
-      await driver.commitGroup([commit(insert({ id: taken, slug: taken, text: "x" }))])
+      const duplicate = draw("taken")
+      await driver.commitGroup([commit(insert({ id: duplicate, slug: duplicate, text: "x" }))])
       attempts.length = 0
-      const update = (more: object, id = taken): Write => ({
+      const update = (more: object, id = duplicate): Write => ({
         kind: "update",
         collection: things,
         organization: acme,
@@ -142,22 +142,22 @@ suite("storage: mongodb, its own promises", () => {
         ...more,
       })
       const bad: [Commit, code: string, reason: string][] = [
-        [commit(insert({ id: draw("half") }), insert({ id: taken })), "already_exists", "duplicate_value"],
-        [commit(insert({ id: draw("half"), slug: taken })), "already_exists", "duplicate_value"],
+        [commit(insert({ id: draw("half") }), insert({ id: duplicate })), "already_exists", "duplicate_value"],
+        [commit(insert({ id: draw("half"), slug: duplicate })), "already_exists", "duplicate_value"],
         [commit(insert({ id: draw("half") }), update({ where: { text: "y" } })), "aborted", "condition_not_met"],
         [commit(insert({ id: draw("half") }), update({}, draw("nowhere"))), "not_found", "document_not_found"],
         [commit(insert({ id: draw("half") }), update({ update: { $inc: { text: 1 } } })), "failed_precondition", "value_type_mismatch"],
         [commit(insert({ id: draw("half"), at: "yesterday" })), "invalid_argument", "invalid_fields"],
       ]
       const good = Array.from({ length: 60 }, () => commit(insert({ id: draw("row") })))
-      const group = [...good.slice(0, 30), ...bad.map(([one]) => one), ...good.slice(30)]
+      const group = [...good.slice(0, 30), ...bad.map(([write]) => write), ...good.slice(30)]
       const outcomes = await driver.commitGroup(group)
-      for (const [one, code, reason] of bad) {
-        const outcome = outcomes[group.indexOf(one)]
-        expect(outcome, JSON.stringify(one)).to.be.instanceOf(AppError).with.property("code", code)
-        expect((outcome as AppError).details.reason, JSON.stringify(one)).to.equal(reason)
+      for (const [write, code, reason] of bad) {
+        const outcome = outcomes[group.indexOf(write)]
+        expect(outcome, JSON.stringify(write)).to.be.instanceOf(AppError).with.property("code", code)
+        expect((outcome as AppError).details.reason, JSON.stringify(write)).to.equal(reason)
       }
-      for (const one of good) expect(outcomes[group.indexOf(one)]).to.deep.equal({ created: [true] })
+      for (const write of good) expect(outcomes[group.indexOf(write)]).to.deep.equal({ created: [true] })
       expect(await stored().countDocuments({ _id: { $regex: "/half-" } })).to.equal(0)
       expect(attempts.length).to.be.lessThan(40)
     })
@@ -207,12 +207,12 @@ suite("storage: mongodb, its own promises", () => {
     await driver.commitGroup([commit(insert({ id, n: 0 }))])
     // What a node leaves when it is killed between two commands: the server keeps the lock for a minute.
     const dead = new MongoClient(urlOf(driver), { appName })
-    const left = dead.startSession()
-    left.startTransaction()
+    const session = dead.startSession()
+    session.startTransaction()
     await dead
       .db()
       .collection<{ _id: string }>(things.name)
-      .updateOne({ _id: keyOf(acme, id) }, { $inc: { n: 100 } }, { session: left })
+      .updateOne({ _id: keyOf(acme, id) }, { $inc: { n: 100 } }, { session: session })
     const took = await runningMs(async () => {
       const update = { kind: "update", collection: things, organization: acme, id, update: { $inc: { n: 1 } } } as const
       expect(await driver.commitGroup([commit(update)])).to.deep.equal([{ created: [false] }])
@@ -254,10 +254,10 @@ suite("storage: mongodb, its own promises", () => {
           update: { $set: { copy: values }, $push: { list: { $each: [1] } } },
         }),
       ])
-      const found = (await read(id)) as Thing
-      expect(JSON.stringify(found["values"])).to.equal(JSON.stringify(values))
-      expect(JSON.stringify(found["copy"])).to.equal(JSON.stringify(values))
-      expect(found["list"]).to.deep.equal([{ $each: [1] }])
+      const thing = (await read(id)) as Thing
+      expect(JSON.stringify(thing["values"])).to.equal(JSON.stringify(values))
+      expect(JSON.stringify(thing["copy"])).to.equal(JSON.stringify(values))
+      expect(thing["list"]).to.deep.equal([{ $each: [1] }])
       const [broken] = await driver.commitGroup([commit(insert({ id: draw("values"), values: { a: ["\ud800"] } }))])
       expect(broken).to.be.instanceOf(AppError).with.property("code", "invalid_argument")
     })
@@ -292,21 +292,23 @@ suite("storage: mongodb, its own promises", () => {
   it("reads what it has committed and read, on any later primary", async () => {
     const watched = createMongoDriver({ url: `${urlOf(driver)}&monitorCommands=true`, clock: systemClock, log })
     await watched.start([things])
-    const asked: (Timestamp | undefined)[] = []
-    const seen: Timestamp[] = []
+    const requests: (Timestamp | undefined)[] = []
+    const timestamps: Timestamp[] = []
     watched.db.client.on("commandStarted", ({ commandName, command }) => {
-      if (commandName === "find") asked.push((command["readConcern"] as { afterClusterTime?: Timestamp }).afterClusterTime)
+      if (commandName === "find") requests.push((command["readConcern"] as { afterClusterTime?: Timestamp }).afterClusterTime)
     })
     watched.db.client.on("commandSucceeded", ({ commandName, reply }) => {
-      if (commandName === "commitTransaction" || commandName === "find") seen.push((reply as { operationTime: Timestamp }).operationTime)
+      if (commandName === "commitTransaction" || commandName === "find")
+        timestamps.push((reply as { operationTime: Timestamp }).operationTime)
     })
     const look = () =>
       watched.find({ collection: things, organization: acme, filter: {}, sort: [], limit: 1, after: undefined, deadlineMs: 60_000 })
     await watched.commitGroup([commit(insert({ id: draw("row") }))])
     await look()
     await look()
-    expect(asked).to.have.length(2)
-    for (const [index, time] of asked.entries()) expect(time && seen[index] && time.greaterThanOrEqual(seen[index])).to.equal(true)
+    expect(requests).to.have.length(2)
+    for (const [index, time] of requests.entries())
+      expect(time && timestamps[index] && time.greaterThanOrEqual(timestamps[index])).to.equal(true)
     await watched.stop()
   })
 
@@ -316,13 +318,13 @@ suite("storage: mongodb, its own promises", () => {
     const id = draw("thing")
     await driver.commitGroup([commit(insert({ id, kind: "theirs" }))])
     let refusedAt: Timestamp | undefined
-    let asked: Timestamp | undefined
+    let timestamp: Timestamp | undefined
     watched.db.client.on("commandSucceeded", ({ commandName, reply }) => {
       if (commandName === "update") refusedAt = (reply as { operationTime: Timestamp }).operationTime
     })
     watched.db.client.on("commandStarted", ({ commandName, command }) => {
       const concern = command["readConcern"] as { level?: string; afterClusterTime?: Timestamp } | undefined
-      if (commandName === "find" && concern?.level === "majority") asked = concern.afterClusterTime
+      if (commandName === "find" && concern?.level === "majority") timestamp = concern.afterClusterTime
     })
     const where = { kind: "ours" }
     const write: Write = { kind: "update", collection: things, organization: acme, id, update: { $set: { kind: "mine" } }, where }
@@ -330,7 +332,7 @@ suite("storage: mongodb, its own promises", () => {
     expect(refused).to.be.instanceOf(AppError).with.property("code", "aborted")
     const options = { organization: acme, filter: { id }, sort: [], limit: 1, after: undefined, deadlineMs: 60_000 }
     expect((await watched.find({ collection: things, ...options }))[0]).to.deep.include({ kind: "theirs" })
-    expect(refusedAt && asked?.greaterThanOrEqual(refusedAt)).to.equal(true)
+    expect(refusedAt && timestamp?.greaterThanOrEqual(refusedAt)).to.equal(true)
     await watched.stop()
   })
 

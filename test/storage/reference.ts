@@ -40,7 +40,7 @@ function holds(values: Value[], operator: string, operand: Value): boolean {
   const compare = compares[operator]
   if (compare) return values.some((value) => kindOf(value) === kindOf(operand) && compare(order(value, operand)))
   if (operator === "$eq") return values.some((value) => same(value, operand))
-  if (operator === "$in") return (operand as Json[]).some((each) => values.some((value) => same(value, each)))
+  if (operator === "$in") return (operand as Json[]).some((entry) => values.some((value) => same(value, entry)))
   if (operator === "$exists") return values.some((value) => value !== undefined) === operand
   if (operator === "$ne") return !holds(values, "$eq", operand)
   if (operator === "$nin") return !holds(values, "$in", operand)
@@ -53,8 +53,8 @@ const all = (values: Value[], conditions: Doc): boolean =>
 
 export function matchesReference(doc: Doc, filter: Filter): boolean {
   return Object.entries(filter).every(([path, condition]) => {
-    if (path === "$and") return (condition as Filter[]).every((each) => matchesReference(doc, each))
-    if (path === "$or") return (condition as Filter[]).some((each) => matchesReference(doc, each))
+    if (path === "$and") return (condition as Filter[]).every((item) => matchesReference(doc, item))
+    if (path === "$or") return (condition as Filter[]).some((item) => matchesReference(doc, item))
     const values = reach(doc as Json, path.split("."))
     const operators = isObject(condition as Json) && Object.keys(condition as object).some((key) => key.startsWith("$"))
     return operators ? all(values, condition as Doc) : holds(values, "$eq", condition as Json)

@@ -150,13 +150,13 @@ describe("organization walls", () => {
   ]
   for (const [what, filter] of filters) {
     it(`refuses a filter with ${what}`, async () => {
-      const asked = open(notes, acme)
-      for (const read of [asked.find(filter as Filter), asked.first(filter as Filter), asked.count(filter as Filter)]) {
+      const collection = open(notes, acme)
+      for (const read of [collection.find(filter as Filter), collection.first(filter as Filter), collection.count(filter as Filter)]) {
         expect((await refusalOf(read)).code).to.equal("invalid_argument")
       }
       const conditional = { ...ours, where: filter as Filter }
       expect((await refusalOf(commit({ kind: "remove", ...conditional }))).code).to.equal("invalid_argument")
-      expect(await asked.get("ours")).to.deep.equal({ id: "ours", organization_id: acme })
+      expect(await collection.get("ours")).to.deep.equal({ id: "ours", organization_id: acme })
     })
   }
 
@@ -178,9 +178,9 @@ describe("organization walls", () => {
     ["an object to follow", { after: [{ $gt: "" }] }],
     ["a deadline in the past", { deadlineMs: -1 }],
   ]
-  for (const [what, given] of options) {
+  for (const [what, input] of options) {
     it(`refuses ${what}`, async () => {
-      expect((await refusalOf(open(notes, acme).find({}, given as FindOptions))).code).to.equal("invalid_argument")
+      expect((await refusalOf(open(notes, acme).find({}, input as FindOptions))).code).to.equal("invalid_argument")
     })
   }
 

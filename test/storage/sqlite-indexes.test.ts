@@ -25,8 +25,8 @@ describe("storage: indexes of the sqlite file", () => {
     await opened.store.stop()
     const changed = defineCollection<Note>()({ ...events, indexes: [{ fields: ["tag"] }, { fields: ["-n", "tag"] }] })
     const again = await openFile([changed], { file })
-    const found = await again.store.open(changed).find({ tag: "x" })
-    expect(found.map((doc) => doc.id)).to.deep.equal(["a", "b"])
+    const matches = await again.store.open(changed).find({ tag: "x" })
+    expect(matches.map((doc) => doc.id)).to.deep.equal(["a", "b"])
     await again.store.stop()
     const names = new DatabaseSync(file, { readOnly: true })
       .prepare("SELECT name FROM sqlite_master WHERE type='index' AND tbl_name='events'")
@@ -105,8 +105,8 @@ describe("storage: indexes of the sqlite file", () => {
       const searched = rows.flatMap((row) => /^SEARCH "?contract_notes.*\((.*)\)$/.exec(String(row["detail"]))?.[1] ?? [])
       if ("slug" in plan.filter && plan.filter.slug === "s") expect(searched, "by a sparse index").to.deep.equal(["org=? AND $slug=?"])
       if ("values.a" in plan.filter) {
-        const each = plan.filter["values.a"] === true ? ["org=?"] : Array(2).fill("org=? AND $values.a=?")
-        expect(searched, "of each value, or the index of that value alone").to.deep.equal(each)
+        const conditions = plan.filter["values.a"] === true ? ["org=?"] : Array(2).fill("org=? AND $values.a=?")
+        expect(searched, "of each value, or the index of that value alone").to.deep.equal(conditions)
       }
       if ("group" in plan.filter && plan.filter.group !== "g") expect(searched).to.deep.equal(Array(3).fill("org=? AND $group=?"))
     }
@@ -141,8 +141,8 @@ describe("storage: indexes of the sqlite file", () => {
       fc.sample(of, { numRuns: byTier({ fast: all / 4, slow: all, soak: all }), seed: 5 })
     for (const query of [...queries(filter, 400), ...queries(exact, 100), { slug: "s7" }]) {
       const expected = docs.filter((doc) => matchesReference(doc, query)).map(({ id }) => id)
-      const found = await collection.find(query, { limit: 1_000 })
-      expect([found.map(({ id }) => id), await collection.count(query)], JSON.stringify(query)).to.deep.equal([expected, expected.length])
+      const matches = await collection.find(query, { limit: 1_000 })
+      expect([matches.map(({ id }) => id), await collection.count(query)], JSON.stringify(query)).to.deep.equal([expected, expected.length])
     }
   })
 

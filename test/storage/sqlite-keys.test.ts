@@ -21,7 +21,7 @@ const text = fc.string({ unit: "grapheme", maxLength: 40 })
 const id = fc
   .oneof(uuid, nearUuid, extreme, text, fc.string({ unit: fc.constantFrom(...hex, "-"), maxLength: 40 }))
   // Half a character is in no id that a store takes.
-  .filter((each) => each !== "" && each.isWellFormed())
+  .filter((key) => key !== "" && key.isWellFormed())
 
 /** Each held against each. */
 const pairedIds = byTier({ fast: 150, slow: 300, soak: 300 })
@@ -67,9 +67,9 @@ describe("storage: sqlite keys", () => {
     const scalar = fc.oneof(
       fc.constantFrom(null, true, false, 0, -0, 1e300, Number.NaN, Number.POSITIVE_INFINITY, new Date(0), undefined),
       // SQL reads whole numbers beyond 2^53 as other ones than JavaScript; a column has JavaScript's.
-      fc.double().filter((each) => !Number.isInteger(each) || Number.isSafeInteger(each) || Math.abs(each) >= 1e21),
+      fc.double().filter((index) => !Number.isInteger(index) || Number.isSafeInteger(index) || Math.abs(index) >= 1e21),
       fc.maxSafeInteger(),
-      fc.string({ unit: "grapheme" }).filter((each) => !each.includes("\0")),
+      fc.string({ unit: "grapheme" }).filter((key) => !key.includes("\0")),
     )
     const value = fc.oneof(scalar, fc.array(scalar, { maxLength: 2 }), fc.dictionary(fc.constantFrom("k", "l"), scalar, { maxKeys: 2 }))
     const deep = fc.record({ k: fc.oneof(value, fc.record({ l: value })) })
@@ -132,8 +132,8 @@ describe("storage: sqlite keys", () => {
         if (typeof doc.v === "boolean" || (typeof doc.v === "string" && /^\w+$/.test(doc.v)))
           expect(JSON.parse(stored)).to.not.have.property("v")
         // Earlier versions wrote the whole document.
-        const found = row.get(isWhole ? JSON.stringify(document) : stored, idKey(doc.id), ...cells) as unknown as (string | null)[]
-        expect(JSON.parse(wholeText(shape, "acme", found))).to.deep.equal(JSON.parse(JSON.stringify(document)))
+        const storedIds = row.get(isWhole ? JSON.stringify(document) : stored, idKey(doc.id), ...cells) as unknown as (string | null)[]
+        expect(JSON.parse(wholeText(shape, "acme", storedIds))).to.deep.equal(JSON.parse(JSON.stringify(document)))
       }),
       { numRuns: 3_000 },
     )

@@ -85,12 +85,12 @@ describe("storage: sqlite layout", () => {
       )
       expect(await ours.count({ group: null })).to.equal(expected.filter((doc) => doc["group"] === null).length)
       expect(await again.store.open(people, "globex").count({})).to.equal(count - expected.length)
-      const taken = expected.find((doc) => doc["email"] !== undefined)
+      const sample = expected.find((doc) => doc["email"] !== undefined)
       const write: Write = {
         kind: "insert",
         collection: people,
         organization: acme,
-        doc: { ...documentAt(-1), id: "new", organization_id: acme, ...(taken ? { email: taken["email"] } : {}) } as Note,
+        doc: { ...documentAt(-1), id: "new", organization_id: acme, ...(sample ? { email: sample["email"] } : {}) } as Note,
       }
       const error = await refusalOf(again.store.commit({ id: "new", writes: [write] }))
       expect(error.details.fields?.map((field) => field.path)).to.deep.equal(["email"])
@@ -259,10 +259,10 @@ describe("storage: sqlite layout", () => {
         }))
         const writes = docs.map((doc): Write => ({ kind: "insert", collection: spec, organization: acme, doc: doc as unknown as Note }))
         await again.store.commit({ id: `letters-${round}`, writes })
-        const found = await again.store.open(spec, acme).find({ text: { $in: texts } }, { sort: { rank: -1 }, limit: 100 })
-        expect(found).to.have.length((round + 1) * texts.length)
-        expect(found.slice(0, texts.length)).to.deep.equal(docs.toReversed().map((doc) => ({ ...doc, organization_id: acme })))
-        expect(found.at(-1)).to.deep.include({ id: "0-0", text: texts[0], rank: 0 })
+        const notes = await again.store.open(spec, acme).find({ text: { $in: texts } }, { sort: { rank: -1 }, limit: 100 })
+        expect(notes).to.have.length((round + 1) * texts.length)
+        expect(notes.slice(0, texts.length)).to.deep.equal(docs.toReversed().map((doc) => ({ ...doc, organization_id: acme })))
+        expect(notes.at(-1)).to.deep.include({ id: "0-0", text: texts[0], rank: 0 })
         const update: Write = { kind: "update", collection: spec, organization: acme, id: "0-3", update: { $inc: { rank: 0 } } }
         await again.store.commit({ id: `change-${round}`, writes: [update] })
         expect(await again.store.open(spec, acme).get("0-3")).to.deep.include({ subject: "s", text: "plain", rank: 3 })

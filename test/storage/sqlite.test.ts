@@ -63,9 +63,9 @@ describe("storage: sqlite file", () => {
     opened = await openFile([events])
     const ids = Array.from({ length: 120 }, (_, n) => `large ${n}`)
     for (const id of ids) await insert(id, { kind: "large", list: largeList })
-    const asked = ["absent", ...ids, "absent too"]
-    const { milliseconds, value } = await repeatedLongestTurn(() => Promise.all(asked.map((id) => opened.store.open(events).get(id))))
-    expect(value.map((found) => found?.id)).to.deep.equal([undefined, ...ids, undefined])
+    const requests = ["absent", ...ids, "absent too"]
+    const { milliseconds, value } = await repeatedLongestTurn(() => Promise.all(requests.map((id) => opened.store.open(events).get(id))))
+    expect(value.map((note) => note?.id)).to.deep.equal([undefined, ...ids, undefined])
     expectShortTurn(milliseconds, "look-ups of 4 MB")
   })
 
@@ -78,9 +78,9 @@ describe("storage: sqlite file", () => {
       opened = await openFile([events], { readers: 1 })
       const text = "x".repeat(1_000)
       await Promise.all(Array.from({ length: 5_000 }, (_, index) => insert(`e${index}`, { text })))
-      const kept = opened.store.open(events)
-      const longQuery = () => kept.find({ text: "none" })
-      const lookUp = async (id: string) => (await kept.get(id))?.id
+      const collection = opened.store.open(events)
+      const longQuery = () => collection.find({ text: "none" })
+      const lookUp = async (id: string) => (await collection.get(id))?.id
       expect([await longQuery(), await lookUp("e1")]).to.deep.equal([[], "e1"])
       expect(started).to.have.length(1)
       await until("a thread for look-ups", async () => {
@@ -155,11 +155,11 @@ describe("storage: sqlite file", () => {
     )
     expect([error.code, error.details.reason]).to.deep.equal(["unavailable", "storage_full"])
     expect(error.retryAfterS).to.be.greaterThan(0)
-    const kept = await all()
-    expect(kept.length).to.be.greaterThan(2).and.lessThan(300)
-    expect(kept.at(-1)).to.include({ id: "small", kind: "kept" })
-    const last = `big-${kept.length - 2}`
-    expect(kept.some((doc) => doc.id === last)).to.equal(true)
+    const notes = await all()
+    expect(notes.length).to.be.greaterThan(2).and.lessThan(300)
+    expect(notes.at(-1)).to.include({ id: "small", kind: "kept" })
+    const last = `big-${notes.length - 2}`
+    expect(notes.some((doc) => doc.id === last)).to.equal(true)
     await opened.store.commit({ id: "free", writes: [{ kind: "remove", collection: events, id: last }] })
     await insert("after", {})
   })

@@ -177,12 +177,12 @@ describe("anonymous sockets of a real pipeline", () => {
       })
     }
     try {
-      const made = await host.api<{ endpoint_id: string }>("POST", "/v1/event-pipelines", {
+      const response = await host.api<{ endpoint_id: string }>("POST", "/v1/event-pipelines", {
         name: "Ticker",
         auth_mode: "none",
         pipeline: [],
       })
-      const { endpoint_id } = made.body
+      const { endpoint_id } = response.body
       expect(await dial(endpoint_id), "proposed").to.equal("not_found unknown_endpoint")
       await host.api("PUT", "/v1/event-pipelines/ticker", { state: "active" })
       const socket = await dial(endpoint_id)

@@ -42,14 +42,14 @@ describe("before the body is read", () => {
   it("a call is counted once, also one whose body is malformed", async () => {
     const bench = await open({ rateLimits: { key_per_minute: 3, organization_per_minute: 100 } })
     bench.clock.stand()
-    for (const [left, status, [method, path, options]] of [
+    for (const [callsLeft, status, [method, path, options]] of [
       [2, 400, bad[0]],
       [1, 413, bad[1]],
       [0, 415, bad[2]],
     ] as const) {
       const answer = await call(bench, method, path, options)
       expect(answer.status).to.equal(status)
-      expect(answer.headers.get("ratelimit")).to.match(new RegExp(`"key";r=${left};`))
+      expect(answer.headers.get("ratelimit")).to.match(new RegExp(`"key";r=${callsLeft};`))
       expect(answer.headers.has("ratelimit-policy")).to.equal(true)
     }
     const refused = await call(bench, "POST", "/v1/notes", { body: '{"id":' })

@@ -33,7 +33,7 @@ function open(url: string, text = ""): Wire {
 }
 
 const probe = "GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
-const statusOf = ({ said }: Wire) => [...said.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => Number(status))
+const statusOf = ({ said: output }: Wire) => [...output.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => Number(status))
 
 describe("a stop while clients are in the middle of a request", () => {
   const dataDir = mkdtempSync(join(tmpdir(), "millrace-halves-"))
@@ -76,8 +76,8 @@ describe("a stop while clients are in the middle of a request", () => {
       return halves.every(({ closed }) => closed)
     })
     expect([statusOf(event), statusOf(request), statusOf(halfHead)]).to.deep.equal([[503], [503], []])
-    for (const { said } of [event, request]) {
-      expect(said)
+    for (const { said: output } of [event, request]) {
+      expect(output)
         .to.include('"reason":"draining"')
         .and.match(/retry-after: 1\r\n/i)
         .and.match(/connection: close\r\n/i)

@@ -38,7 +38,7 @@ const value = fc.oneof(
 )
 const shaped = fc.oneof(value, fc.record({ rows: fc.oneof(value, fc.array(value, { maxLength: 4 })) }), fc.record({ email: value }))
 const body = fc.oneof(
-  shaped.map((given) => JSON.stringify(given) ?? ""),
+  shaped.map((input) => JSON.stringify(input) ?? ""),
   fc.string({ maxLength: 60 }),
   fc.constantFrom(
     ...[
@@ -100,25 +100,26 @@ describe("an answer to a hostile request", () => {
   async function checked(
     template: string,
     path: string,
-    given: { method: string; body: string; type: string; headers: Record<string, string> },
+    input: { method: string; body: string; type: string; headers: Record<string, string> },
   ) {
     const answer = await fetch(host.url + path, {
-      method: given.method,
+      method: input.method,
       redirect: "manual",
-      headers: { authorization: `Bearer ${host.adminKey}`, ...(given.type === "" ? {} : { "content-type": given.type }), ...given.headers },
-      ...(given.method === "GET" || given.method === "HEAD" ? {} : { body: Buffer.from(given.body, "utf8") }),
+      headers: { authorization: `Bearer ${host.adminKey}`, ...(input.type === "" ? {} : { "content-type": input.type }), ...input.headers },
+      ...(input.method === "GET" || input.method === "HEAD" ? {} : { body: Buffer.from(input.body, "utf8") }),
     })
     const text = await answer.text()
     const item = document.paths[template] ?? {}
-    if (answer.status === 405) return void expect(answer.headers.get("allow"), given.method).to.be.a("string")
+    if (answer.status === 405) return void expect(answer.headers.get("allow"), input.method).to.be.a("string")
     // Inbound reads a body before it looks at the method. HEAD reads as GET does, and OPTIONS names the methods.
-    const operation = item[given.method.toLowerCase()] ?? item["post"]
-    if (given.method === "HEAD" || given.method === "OPTIONS") return
-    const named = operation?.responses[String(answer.status)]
-    expect(named, `${given.method} ${template} answered ${answer.status}, which is not documented: ${text.slice(0, 300)}`).not.to.equal(
-      undefined,
-    )
-    const response = named?.$ref ? document.components.responses[named.$ref.split("/").at(-1) ?? ""] : named
+    const operation = item[input.method.toLowerCase()] ?? item["post"]
+    if (input.method === "HEAD" || input.method === "OPTIONS") return
+    const documented = operation?.responses[String(answer.status)]
+    expect(
+      documented,
+      `${input.method} ${template} answered ${answer.status}, which is not documented: ${text.slice(0, 300)}`,
+    ).not.to.equal(undefined)
+    const response = documented?.$ref ? document.components.responses[documented.$ref.split("/").at(-1) ?? ""] : documented
     const [media = ""] = (answer.headers.get("content-type") ?? "").split(";")
     const schema = response?.content?.[media]?.schema
     if (text === "" && !response?.content) return
@@ -136,7 +137,7 @@ describe("an answer to a hostile request", () => {
     it(`has a documented status and body at ${template}`, async () => {
       const request = fc.record({ method, body, type, headers })
       await fc.assert(
-        fc.asyncProperty(request, (given) => checked(template, pathOf(), given)),
+        fc.asyncProperty(request, (input) => checked(template, pathOf(), input)),
         { seed, numRuns: byTier({ fast: 100, slow: 300, soak: 5_000 }), endOnFailure: true },
       )
     })

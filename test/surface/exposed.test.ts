@@ -14,14 +14,14 @@ import { call, openSurfaceBench, type SurfaceBench } from "./surface-bench.ts"
 
 describe("requests sent ahead on one connection", () => {
   let bench: SurfaceBench
-  const held: ServerResponse[] = []
+  const responses: ServerResponse[] = []
   before(async () => {
     bench = await openSurfaceBench({
-      inbound: { handle: (_request: IncomingMessage, response: ServerResponse) => void held.push(response) },
+      inbound: { handle: (_request: IncomingMessage, response: ServerResponse) => void responses.push(response) },
     })
   })
   afterEach(() => {
-    for (const response of held.splice(0)) response.destroy()
+    for (const response of responses.splice(0)) response.destroy()
   })
   after(() => bench.close())
   const event = "POST /v1/inbound/in_abc HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}"
@@ -34,11 +34,11 @@ describe("requests sent ahead on one connection", () => {
       read += chunk.toString()
     })
     for (const body of ["one", "two", "three"]) {
-      await until("an event being taken", () => held.length > 0, { everyMs: 1 })
+      await until("an event being taken", () => responses.length > 0, { everyMs: 1 })
       // What another client asks meanwhile is answered.
       expect((await call(bench, "GET", "/v1/notes")).status).to.equal(200)
-      expect(held).to.have.length(1)
-      held.shift()?.end(body)
+      expect(responses).to.have.length(1)
+      responses.shift()?.end(body)
     }
     await until("the last answer", () => read.includes("three"))
     expect(read.match(/one|two|three/g)).to.deep.equal(["one", "two", "three"])
@@ -52,7 +52,7 @@ describe("requests sent ahead on one connection", () => {
     socket.write(event.repeat(600))
     // Perhaps by an error: what the server has not read when it cuts the connection is reset.
     await new Promise((resolve) => socket.once("close", resolve))
-    expect(held).to.have.length(1)
+    expect(responses).to.have.length(1)
   })
 })
 
@@ -83,8 +83,8 @@ describe("documents that anyone may read", () => {
       expect(head).to.match(new RegExp(`^content-length: ${body.length}$`, "im"))
       expect(head).to.match(/^vary: .*accept-encoding/im)
     }
-    const known = await call(bench, "GET", "/openapi.json", { key: null, headers: { "if-none-match": tagOf(br.head) ?? "" } })
-    expect([known.status, known.text]).to.deep.equal([304, ""])
+    const response = await call(bench, "GET", "/openapi.json", { key: null, headers: { "if-none-match": tagOf(br.head) ?? "" } })
+    expect([response.status, response.text]).to.deep.equal([304, ""])
   })
 
   it("begin at /, for programs and for browsers", async () => {
@@ -263,8 +263,8 @@ describe("the service's own description", () => {
       for (const replayed of [null, "true"]) {
         const answer = await fetch(host.url + path, { method: "POST", headers, body: JSON.stringify(body) })
         expect(answer.headers.get("idempotency-replayed"), path).to.equal(replayed)
-        const given = await answer.json()
-        expect(valid(given), `${path} ${JSON.stringify(given)} ${ajv.errorsText(valid.errors)}`).to.equal(true)
+        const document = await answer.json()
+        expect(valid(document), `${path} ${JSON.stringify(document)} ${ajv.errorsText(valid.errors)}`).to.equal(true)
       }
     }
     expect(components.parameters["RequestId"]?.schema).to.not.have.property("pattern")

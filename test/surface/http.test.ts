@@ -104,8 +104,8 @@ describe("HTTP", () => {
   })
 
   it("takes a well-formed X-Request-Id, mints one otherwise, and always echoes it", async () => {
-    const given = await call(bench, "GET", "/v1/notes", { headers: { "x-request-id": "abc-1_2=3.4" } })
-    expect(given.headers.get("x-request-id")).to.equal("abc-1_2=3.4")
+    const input = await call(bench, "GET", "/v1/notes", { headers: { "x-request-id": "abc-1_2=3.4" } })
+    expect(input.headers.get("x-request-id")).to.equal("abc-1_2=3.4")
     for (const bad of ["has space", "x".repeat(256), "semi;colon"]) {
       const minted = (await call(bench, "GET", "/v1/notes", { headers: { "x-request-id": bad } })).headers.get("x-request-id")
       expect(minted).to.match(/^[0-9a-f-]{36}$/)
@@ -134,10 +134,10 @@ describe("HTTP", () => {
     expect((await call(bench, "OPTIONS", "/v1/nothing", { key: null })).status).to.equal(404)
     const preflight = (origin: string) =>
       call(bench, "OPTIONS", "/v1/notes/h1", { key: null, headers: { origin, "access-control-request-method": "PATCH" } })
-    const known = await preflight("https://app.example.test")
-    expect(known.headers.get("access-control-allow-origin")).to.equal("https://app.example.test")
-    expect(known.headers.get("access-control-allow-methods")).to.contain("PATCH")
-    expect(known.headers.get("access-control-allow-headers")).to.contain("Authorization")
+    const response = await preflight("https://app.example.test")
+    expect(response.headers.get("access-control-allow-origin")).to.equal("https://app.example.test")
+    expect(response.headers.get("access-control-allow-methods")).to.contain("PATCH")
+    expect(response.headers.get("access-control-allow-headers")).to.contain("Authorization")
     const foreign = await preflight("https://evil.example.test")
     expect(foreign.headers.has("access-control-allow-origin")).to.equal(false)
     expect(foreign.headers.has("access-control-allow-methods")).to.equal(false)
@@ -182,15 +182,15 @@ describe("HTTP", () => {
   })
 
   it("pages through a list once each, and refuses cursors that were changed or made elsewhere", async () => {
-    const seen: string[] = []
+    const ids: string[] = []
     let cursor = ""
     do {
       const page = await call(bench, "GET", `/v1/notes?limit=7&cursor=${cursor}`)
-      for (const note of page.json["notes"] as unknown as { id: string }[]) seen.push(note.id)
+      for (const note of page.json["notes"] as unknown as { id: string }[]) ids.push(note.id)
       cursor = page.json["next_cursor"] as unknown as string
     } while (cursor !== "")
-    expect(seen.length).to.be.at.least(30)
-    expect(new Set(seen).size).to.equal(seen.length)
+    expect(ids.length).to.be.at.least(30)
+    expect(new Set(ids).size).to.equal(ids.length)
 
     const next = (await call(bench, "GET", "/v1/notes?limit=2")).json["next_cursor"] as unknown as string
     const [body = "", mac = ""] = next.split(".")
@@ -203,9 +203,9 @@ describe("HTTP", () => {
       `${next}.x`,
       `${body}.`,
     ]
-    for (const one of wrong) {
-      const answer = await call(bench, "GET", `/v1/notes?cursor=${encodeURIComponent(one)}`)
-      expect(answer.status, one).to.equal(400)
+    for (const value of wrong) {
+      const answer = await call(bench, "GET", `/v1/notes?cursor=${encodeURIComponent(value)}`)
+      expect(answer.status, value).to.equal(400)
       expect(answer.json.details).to.include({ reason: "invalid_cursor" })
     }
     expect((await call(bench, "GET", `/v1/notes?cursor=${next}&text=`)).status, "a filter with its default").to.equal(200)

@@ -37,8 +37,8 @@ describe("If-Match", () => {
 
   for (const { kind, make, method, path, change } of resources) {
     it(`lets a ${kind} be changed only as it was read`, async () => {
-      const made = await send("POST", make[0], make[1])
-      expect(made.status, made.text).to.be.oneOf([200, 201])
+      const created = await send("POST", make[0], make[1])
+      expect(created.status, created.text).to.be.oneOf([200, 201])
       const first = await tagOf(path)
       expect((await send(method, path, change("Second"), first)).status).to.equal(200)
       for (const stale of [first, '"zzz"', 'W/"zzz", "yyy"', "zzz", ""]) {
@@ -68,8 +68,8 @@ describe("If-Match", () => {
   }
 
   it("holds a workstream to the tag of its read, where the revision is nested", async () => {
-    const made = await send("POST", "/v1/workstreams", { title: "Tagged" })
-    const { slug } = (made.json as unknown as { workstream: { slug: string } }).workstream
+    const created = await send("POST", "/v1/workstreams", { title: "Tagged" })
+    const { slug } = (created.json as unknown as { workstream: { slug: string } }).workstream
     const path = `/v1/workstreams/${slug}`
     const first = await tagOf(path)
     expect((await send("PATCH", path, { title: "Second" }, first)).status).to.equal(200)
@@ -112,14 +112,14 @@ describe("If-Match", () => {
   it("has no opposite: If-None-Match on a write is refused, with any value, and nothing is done", async () => {
     const tag = await tagOf("/v1/datasets/tagged")
     const { name } = (await send("GET", "/v1/datasets/tagged")).json
-    for (const given of ["*", tag, '"zzz"', ""]) {
+    for (const header of ["*", tag, '"zzz"', ""]) {
       for (const [method, path, body] of [
         ["PATCH", "/v1/datasets/tagged", { name: "Unwanted" }],
         ["PUT", "/v1/event-pipelines/tagged", { name: "Unwanted" }],
         ["POST", "/v1/datasets", { name: "Unwanted" }],
       ] as const) {
-        const refused = await call(host, method, path, { key: host.adminKey, body, headers: { "if-none-match": given } })
-        expect([refused.status, refused.json.details?.["reason"]], `${method} ${given}`).to.deep.equal([400, "if_none_match_unsupported"])
+        const refused = await call(host, method, path, { key: host.adminKey, body, headers: { "if-none-match": header } })
+        expect([refused.status, refused.json.details?.["reason"]], `${method} ${header}`).to.deep.equal([400, "if_none_match_unsupported"])
       }
     }
     expect((await send("GET", "/v1/datasets/tagged")).json["name"]).to.equal(name)

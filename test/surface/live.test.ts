@@ -218,9 +218,9 @@ describe("live updates", () => {
     const client = await dial({ token: "a-member" })
     expect(await client.subscribe("busy", first)).to.deep.equal({ ok: true, truncated: true })
     expect(client.data).to.deep.equal(Array.from({ length: 20 }, (_, n) => n + 25))
-    const kept = () => bench.store.open(LiveMessages, orgA.id).count({ room: "c:busy" })
-    await until("no more being kept than twice the newest", async () => (await kept()) <= 40)
-    expect(await kept()).to.be.at.least(20)
+    const storedCount = () => bench.store.open(LiveMessages, orgA.id).count({ room: "c:busy" })
+    await until("no more being kept than twice the newest", async () => (await storedCount()) <= 40)
+    expect(await storedCount()).to.be.at.least(20)
   })
 
   it("leave the service's own names to the service, and what holds payloads to members", async () => {
@@ -263,10 +263,10 @@ describe("live updates", () => {
     ] as const) {
       bench.keys.all.set(token, { organization: orgA, role: "member" })
       const doomed = await dial({ token })
-      const gone = new Promise((resolve) => doomed.socket.once("disconnect", resolve))
+      const disconnected = new Promise((resolve) => doomed.socket.once("disconnect", resolve))
       bench.keys.all.delete(token)
       await bench.credentialChanged(change)
-      expect(await gone).to.equal("io server disconnect")
+      expect(await disconnected).to.equal("io server disconnect")
       expect(other.socket.connected).to.equal(true)
       expect(await refusal({ token })).to.equal("unauthenticated invalid_credential")
     }
@@ -279,11 +279,11 @@ describe("live updates", () => {
       dial({ token: "a-lowered" }),
       dial({ token: "a-member" }),
     ])
-    const gone = Promise.all([short, lowered].map((client) => new Promise((resolve) => client.socket.once("disconnect", resolve))))
+    const disconnected = Promise.all([short, lowered].map((client) => new Promise((resolve) => client.socket.once("disconnect", resolve))))
     bench.keys.all.delete("a-short")
     bench.keys.all.set("a-lowered", { organization: orgA, role: "guest" })
     await bench.live.recheck()
-    await gone
+    await disconnected
     expect(other.socket.connected).to.equal(true)
   })
 })

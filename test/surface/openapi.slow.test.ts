@@ -44,9 +44,9 @@ describe("the OpenAPI document, to others", () => {
     it("shows every operation, fetches nothing from elsewhere, filters, and sends what is tried", async () => {
       const page = await browser.newPage()
       const described = Object.values(document.paths).flatMap((item) => Object.keys(item)).length
-      const asked: string[] = []
+      const requests: string[] = []
       const complaints: string[] = []
-      page.on("request", (request) => void asked.push(request.url()))
+      page.on("request", (request) => void requests.push(request.url()))
       page.on("console", (message) => void complaints.push(message.text()))
       page.on("pageerror", (error) => void complaints.push(String(error)))
       await page.goto(`${host.url}/docs`)
@@ -63,7 +63,7 @@ describe("the OpenAPI document, to others", () => {
       await article.locator("button").click()
       await article.getByText(/^200 OK/).waitFor()
       expect(await article.locator(".outcome").textContent()).to.contain('"slug": "default"')
-      expect(asked).to.deep.equal([`${host.url}/docs`, `${host.url}/v1/me`])
+      expect(requests).to.deep.equal([`${host.url}/docs`, `${host.url}/v1/me`])
       expect(complaints).to.deep.equal([])
     })
 

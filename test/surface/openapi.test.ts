@@ -61,8 +61,8 @@ describe("the OpenAPI document", () => {
   it("describes every operation, with its headers and a tag that is explained", () => {
     const operations = host.runtime.registry.items(Operations)
     const routes = host.runtime.registry.items(Routes).filter(({ document }) => document)
-    const named = [...operations, ...routes].map(({ name }) => name)
-    expect(entries.map(({ operationId }) => operationId)).to.have.members(["inbound.receive", ...named])
+    const names = [...operations, ...routes].map(({ name }) => name)
+    expect(entries.map(({ operationId }) => operationId)).to.have.members(["inbound.receive", ...names])
     const explained = document.tags.filter(({ description }) => description.length > 5).map(({ name }) => name)
     for (const { operationId, description, summary, tags, parameters } of entries) {
       expect(description.length, operationId).to.be.greaterThan(20)
@@ -138,9 +138,9 @@ describe("the OpenAPI document", () => {
       const contents = [entry.requestBody, ...Object.values(entry.responses)].flatMap((part) => Object.values(part?.content ?? {}))
       for (const { schema, example, examples: several = {} } of contents) {
         const validate = validatorOf(schema)
-        for (const one of [example, ...Object.values(several).map(({ value }) => value)].filter((value) => value !== undefined)) {
+        for (const item of [example, ...Object.values(several).map(({ value }) => value)].filter((value) => value !== undefined)) {
           examples++
-          expect(validate(one), `${entry.operationId}: ${JSON.stringify(validate.errors)} in ${JSON.stringify(one)}`).to.equal(true)
+          expect(validate(item), `${entry.operationId}: ${JSON.stringify(validate.errors)} in ${JSON.stringify(item)}`).to.equal(true)
         }
       }
     }

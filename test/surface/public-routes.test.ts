@@ -10,13 +10,13 @@ import type { Route } from "../../core/contract/route.ts"
 import type { ErrorBody } from "../../core/kernel/errors.ts"
 import { until } from "../waiting.ts"
 
-type Given = Pick<RouteRequest, "method" | "url" | "params" | "headers" | "address">
+type RequestInput = Pick<RouteRequest, "method" | "url" | "params" | "headers" | "address">
 
 describe("public routes", () => {
-  const seen: Given[] = []
-  const remember = ({ method, url, params, headers, address }: RouteRequest) => void seen.push({ method, url, params, headers, address })
+  const inputs: RequestInput[] = []
+  const remember = ({ method, url, params, headers, address }: RouteRequest) => void inputs.push({ method, url, params, headers, address })
   let closed = 0
-  let told = "the same for everybody. ".repeat(100)
+  let content = "the same for everybody. ".repeat(100)
   const base = { summary: "For a test.", method: "GET" } as const
   const routes = [
     defineRoute({
@@ -54,7 +54,11 @@ describe("public routes", () => {
       ...base,
       name: "probe.shared",
       path: "/probe-shared",
-      handle: () => ({ headers: { "Content-Type": "text/plain; charset=utf-8", "Cache-Control": "max-age=9" }, body: told, shared: true }),
+      handle: () => ({
+        headers: { "Content-Type": "text/plain; charset=utf-8", "Cache-Control": "max-age=9" },
+        body: content,
+        shared: true,
+      }),
     }),
     defineRoute({
       ...base,
@@ -88,9 +92,9 @@ describe("public routes", () => {
     expect(answer.headers.getSetCookie()).to.deep.equal(["a=1", "b=2"])
     expect(answer.headers.get("x-now")).to.equal("true")
     expect(answer.headers.get("x-request-id")).not.to.equal(null)
-    const given = seen.at(-1)
-    expect(given?.params).to.deep.equal({ org: "acme", page: "spring sale" })
-    expect([given?.method, given?.url, given?.headers["x-test"], given?.address]).to.deep.equal([
+    const request = inputs.at(-1)
+    expect(request?.params).to.deep.equal({ org: "acme", page: "spring sale" })
+    expect([request?.method, request?.url, request?.headers["x-test"], request?.address]).to.deep.equal([
       "GET",
       "/probe/acme/spring%20sale?q=%C3%A9",
       "t",
@@ -112,7 +116,7 @@ describe("public routes", () => {
   it("answers HEAD as GET without the body, OPTIONS with the methods, and other methods with 405", async () => {
     const head = await fetch(`${host.url}/probe/acme/x`, { method: "HEAD" })
     expect([head.status, await head.text()]).to.deep.equal([203, ""])
-    expect(seen.at(-1)?.method).to.equal("GET")
+    expect(inputs.at(-1)?.method).to.equal("GET")
     const options = await fetch(`${host.url}/probe/acme/x`, { method: "OPTIONS" })
     expect([options.status, options.headers.get("allow")]).to.deep.equal([204, "GET, HEAD, OPTIONS, POST"])
     const put = await fetch(`${host.url}/probe/acme/x`, { method: "PUT" })
@@ -167,27 +171,31 @@ describe("public routes", () => {
     const first = await get({ "accept-encoding": "identity" })
     const tag = first.headers.get("etag") ?? ""
     expect(tag).to.match(/^(?:W\/)?"[^"]+"$/)
-    expect([first.status, await first.text()]).to.deep.equal([200, told])
+    expect([first.status, await first.text()]).to.deep.equal([200, content])
     expect(first.headers.get("cache-control")).to.equal("max-age=9")
     expect(first.headers.get("content-type")).to.equal("text/plain; charset=utf-8")
     expect(first.headers.get("vary")?.toLowerCase()).to.include("accept-encoding")
     for (const encoding of ["gzip", "br"]) {
       const packed = await get({ "accept-encoding": encoding })
-      expect([packed.headers.get("content-encoding"), packed.headers.get("etag"), await packed.text()]).to.deep.equal([encoding, tag, told])
-      expect(Number(packed.headers.get("content-length"))).to.be.below(told.length / 2)
+      expect([packed.headers.get("content-encoding"), packed.headers.get("etag"), await packed.text()]).to.deep.equal([
+        encoding,
+        tag,
+        content,
+      ])
+      expect(Number(packed.headers.get("content-length"))).to.be.below(content.length / 2)
     }
     const head = await get({}, "HEAD")
     expect([head.status, head.headers.get("etag"), await head.text()]).to.deep.equal([200, tag, ""])
     const had = await get({ "if-none-match": `"another", ${tag}` })
     expect([had.status, had.headers.get("etag"), await had.text()]).to.deep.equal([304, tag, ""])
-    const before = told
-    told = "another text"
+    const before = content
+    content = "another text"
     try {
       const changed = await get({ "if-none-match": tag })
       expect([changed.status, await changed.text()]).to.deep.equal([200, "another text"])
       expect(changed.headers.get("etag")).to.not.equal(tag)
     } finally {
-      told = before
+      content = before
     }
   })
 
@@ -202,8 +210,8 @@ describe("public routes", () => {
   })
 
   it("answers errors in the one shape, without causes", async () => {
-    const known = await fetch(`${host.url}/probe-fails/known`)
-    expect([known.status, await known.json()]).to.deep.equal([
+    const response = await fetch(`${host.url}/probe-fails/known`)
+    expect([response.status, await response.json()]).to.deep.equal([
       400,
       { code: "failed_precondition", message: "Not now.", details: { reason: "not_active" } },
     ])
@@ -222,8 +230,8 @@ describe("public routes", () => {
 
   it("refuses to boot where two answer the same", async () => {
     const clash = (path: string) => defineRoute({ ...base, name: "probe.clash", path, handle: () => ({}) })
-    const boot = (...given: Route[]) =>
-      testHost({ plugins: [pluginOf("probe", ...given)] }).then(
+    const boot = (...values: Route[]) =>
+      testHost({ plugins: [pluginOf("probe", ...values)] }).then(
         () => "booted",
         (error: Error) => error.message,
       )

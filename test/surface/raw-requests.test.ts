@@ -149,7 +149,7 @@ describe("a client that leaves in the middle of its body", () => {
       socket.destroy()
       await until("the request being counted", () => metrics(`millrace_http_request_seconds_count{operation="${operation}"`))
     }
-    await new Promise((done) => setImmediate(done))
+    await new Promise((resolve) => setImmediate(resolve))
     expect(host.logged.filter((line) => /request failed|ECONNRESET/.test(line))).to.deep.equal([])
   })
 })

@@ -16,14 +16,14 @@ describe("readiness", () => {
     try {
       const store = host.get(Store)
       const ready = store.ready.bind(store)
-      const asked = new Promise<void>((resolve) => {
+      const request = new Promise<void>((resolve) => {
         store.ready = () => {
           resolve()
           return new Promise(() => {})
         }
       })
       const slow = fetch(`${host.url}/readyz`)
-      await asked
+      await request
       host.clock.move(2_000)
       const answer = await slow
       const body = (await answer.json()) as Record<string, unknown>
@@ -52,9 +52,9 @@ describe("readiness", () => {
     })
     const { hostname, port } = new URL(bench.url)
     const socket = connect(Number(port), hostname)
-    let said = ""
+    let message = ""
     socket.setEncoding("utf8").on("data", (text: string) => {
-      said += text
+      message += text
     })
     const body = JSON.stringify({ id: "late", text: "but whole" })
     const head = "Host: x\r\nAuthorization: Bearer a-member\r\nContent-Type: application/json"
@@ -67,9 +67,9 @@ describe("readiness", () => {
     release()
     await once(socket, "close")
     await stopped
-    const statuses = [...said.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => status)
+    const statuses = [...message.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => status)
     expect(statuses).to.deep.equal(["201", "503"])
-    expect(said).to.include('"reason":"draining"')
+    expect(message).to.include('"reason":"draining"')
   })
 
   it("is 503 draining before the port closes, while calls are still answered", async () => {
@@ -96,14 +96,14 @@ describe("metrics during an outage of storage", () => {
       const metric = (text: string, name: string) => new RegExp(`^${name}(?:\\{[^}]*\\})? (\\S+)$`, "m").exec(text)?.[1]
       const scrape = async () => (await fetch(`${host.url}/metrics`)).text()
       const before = await scrape()
-      const named = ["millrace_metrics_from_store", "millrace_nodes", "millrace_node_info"].map((name) => metric(before, name))
-      expect(named).to.deep.equal(["1", "1", "1"])
+      const names = ["millrace_metrics_from_store", "millrace_nodes", "millrace_node_info"].map((name) => metric(before, name))
+      expect(names).to.deep.equal(["1", "1", "1"])
       expect(before).to.match(/^millrace_node_info\{node="[0-9a-f-]{36}"\} 1$/m)
       const store = host.get(Store)
       const open = store.open.bind(store) as (spec: CollectionSpec, organization?: string) => Collection<Document>
-      const asked: (() => void)[] = []
+      const requests: (() => void)[] = []
       const hangs = () => {
-        for (const seen of asked.splice(0)) seen()
+        for (const respond of requests.splice(0)) respond()
         return new Promise<never>(() => {})
       }
       // A server that takes the reads of a scrape and answers none.
@@ -120,9 +120,9 @@ describe("metrics during an outage of storage", () => {
         } satisfies Collection<Document>
       }) as Store["open"]
       for (let times = 0; times < 2; times++) {
-        const seen = new Promise<void>((resolve) => asked.push(resolve))
+        const observed = new Promise<void>((resolve) => requests.push(resolve))
         const slow = scrape()
-        if (times === 0) await seen
+        if (times === 0) await observed
         await new Promise(setImmediate)
         host.clock.move(500)
         const during = await slow

@@ -20,8 +20,8 @@ const reasonFiles = globSync("plugins/**/reasons.ts", { cwd: projectRoot })
 /** An error with its code and its reason, as far as both are literals. */
 const thrown = texts.flatMap(({ file, text }) =>
   [...text.matchAll(/new \w*(?:Error|Refused|Unverified)\(\s*"(\w+)",((?:(?!new \w*Error\()[\s\S]){0,900})/g)].flatMap(
-    ([, code = "", rest = ""]) => {
-      const reason = /reason: "(\w+)"/.exec(rest)?.[1]
+    ([, code = "", remainder = ""]) => {
+      const reason = /reason: "(\w+)"/.exec(remainder)?.[1]
       return reason === undefined ? [] : [{ file, code, reason }]
     },
   ),
@@ -38,8 +38,8 @@ async function registered(): Promise<Map<string, { owner: string; spec: ReasonSp
 describe("reasons of errors", () => {
   it("that are thrown are registered, with the code that they are thrown with", async () => {
     expect(thrown.map(({ reason }) => reason)).to.include.members(["unverified", "storage_full", "dataset_not_found"])
-    const known = await registered()
-    const wrong = thrown.filter(({ reason, code }) => !(known.get(reason)?.spec.code === code))
+    const existing = await registered()
+    const wrong = thrown.filter(({ reason, code }) => !(existing.get(reason)?.spec.code === code))
     expect(wrong).to.deep.equal([])
   })
 
@@ -70,8 +70,8 @@ describe("reasons of errors", () => {
       definePlugin({ id: "tides", reasons: defineReasons(reasons), config: z.strictObject({}), register() {} })
     const host = await testHost({ plugins: [plugin({ ebb_tide: { code: "unavailable", summary: "There is no water." } })] })
     await host.stop()
-    const taken = testHost({ plugins: [plugin({ rate_limited: { code: "unavailable", summary: "There is no water." } })] })
-    const problem = await taken.then(
+    const booting = testHost({ plugins: [plugin({ rate_limited: { code: "unavailable", summary: "There is no water." } })] })
+    const problem = await booting.then(
       (started) => started.stop().then(() => ""),
       (error: Error) => error.message,
     )

@@ -13,8 +13,8 @@ describe("refusals over HTTP", () => {
   before(async () => {
     host = await testHost()
     const pipeline = { name: "Plain", state: "active", auth_mode: "none", pipeline: [{ type: "respond", status: 201 }] }
-    const made = await host.api("POST", "/v1/event-pipelines", pipeline)
-    expect(made.status, JSON.stringify(made.body)).to.equal(200)
+    const response = await host.api("POST", "/v1/event-pipelines", pipeline)
+    expect(response.status, JSON.stringify(response.body)).to.equal(200)
     const throws = { ...pipeline, name: "Throws", transform_js: "function transform() { throw new Error('no') }" }
     expect((await host.api("POST", "/v1/event-pipelines", throws)).status).to.equal(200)
     const page = await host.api("POST", "/v1/pages", { title: "Landing", variants: [{ key: "control", html: "<p>Hi</p>" }] })

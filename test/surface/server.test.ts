@@ -29,19 +29,19 @@ describe("the HTTP server", () => {
   })
 
   it("hands events to the inbound handler and nothing else", async () => {
-    const seen: string[] = []
+    const received: string[] = []
     const bench = await open({
       inbound: {
         handle(request, response, requestId) {
-          seen.push(request.url ?? "")
+          received.push(request.url ?? "")
           response.writeHead(202, { "x-request-id": requestId }).end("taken")
         },
       },
     })
-    const taken = await call(bench, "POST", "/v1/inbound/in_abc?x=1", { key: null, body: "{}", headers: { "x-request-id": "in-1" } })
-    expect([taken.status, taken.headers.get("x-request-id")]).to.deep.equal([202, "in-1"])
+    const accepted = await call(bench, "POST", "/v1/inbound/in_abc?x=1", { key: null, body: "{}", headers: { "x-request-id": "in-1" } })
+    expect([accepted.status, accepted.headers.get("x-request-id")]).to.deep.equal([202, "in-1"])
     expect((await call(bench, "GET", "/v1/inboundx", { key: null })).status).to.equal(404)
-    expect(seen).to.deep.equal(["/v1/inbound/in_abc?x=1"])
+    expect(received).to.deep.equal(["/v1/inbound/in_abc?x=1"])
   })
 
   it("answers what is not HTTP, or has too long a head, in the same shape", async () => {

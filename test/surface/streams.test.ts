@@ -22,25 +22,25 @@ describe("streams of one organization", () => {
     const abort = new AbortController()
     const statuses: number[] = []
     // A body that nobody holds is cancelled.
-    const held: Response[] = []
+    const responses: Response[] = []
     const calls = Array.from({ length: 40 }, async () => {
       const answer = await open("a-member", abort.signal)
       statuses.push(answer.status)
-      held.push(answer)
+      responses.push(answer)
       return {
         status: answer.status,
         retryAfter: answer.headers.get("retry-after"),
         body: answer.status === 429 ? await answer.json() : null,
       }
     })
-    const settled = Promise.allSettled(calls)
+    const outcomes = Promise.allSettled(calls)
     await until("the calls beyond the bound being refused", () => statuses.length === 24)
     expect(statuses.filter((status) => status === 200)).to.have.length(4)
     const other = await call(bench, "GET", "/v1/notes-export?lines=3", { key: "b-member" })
     expect(other.status).to.equal(200)
-    expect(held).to.have.length(24)
+    expect(responses).to.have.length(24)
     abort.abort()
-    const answers = (await settled).flatMap((one) => (one.status === "fulfilled" ? [one.value] : []))
+    const answers = (await outcomes).flatMap((outcome) => (outcome.status === "fulfilled" ? [outcome.value] : []))
     const refused = answers.filter(({ status }) => status === 429)
     expect(refused).to.have.length(20)
     for (const { body, retryAfter } of refused) {
@@ -66,7 +66,7 @@ describe("the turns of streams", () => {
     const order: string[] = []
     const { signal } = new AbortController()
     const read = async (organization: string, chunks: number) => {
-      async function* made() {
+      async function* generate() {
         for (let n = 0; n < chunks; n++) {
           order.push(organization)
           await new Promise((resolve) => setImmediate(resolve))
@@ -74,21 +74,21 @@ describe("the turns of streams", () => {
         }
       }
       const release = await turns.enter(organization, signal)
-      const stream = turns.inTurn(organization, { contentType: "", fileName: "", chunks: made() }, release)
+      const stream = turns.inTurn(organization, { contentType: "", fileName: "", chunks: generate() }, release)
       for await (const chunk of stream.chunks) expect(chunk).to.equal("chunk")
     }
     await Promise.all([read("loud", 40), read("loud", 40), read("loud", 40), read("loud", 40), read("quiet", 10)])
     const last = order.lastIndexOf("quiet")
-    expect(order.slice(0, last).filter((one) => one === "loud").length).to.be.below(40)
+    expect(order.slice(0, last).filter((value) => value === "loud").length).to.be.below(40)
   })
 
   it("end the wait of a call whose client has gone", async () => {
     const turns = new StreamTurns()
-    const [open, gone] = [new AbortController(), new AbortController()]
+    const [open, controller] = [new AbortController(), new AbortController()]
     for (let n = 0; n < 4; n++) await turns.enter("acme", open.signal)
-    const waiting = turns.enter("acme", gone.signal)
+    const waiting = turns.enter("acme", controller.signal)
     const next = turns.enter("acme", new AbortController().signal)
-    gone.abort(new Error("gone"))
+    controller.abort(new Error("gone"))
     expect((await failureOf(waiting)).message).to.equal("gone")
     open.abort()
     expect(await next).to.be.a("function")

@@ -103,7 +103,7 @@ export async function openSurfaceBench(options: SurfaceBenchOptions = {}) {
     assertLease: () => {},
   }
   const changed = async (topic: string, key: string) => {
-    for (const one of drops) if (one.topic === topic) await one.drop(key)
+    for (const drop of drops) if (drop.topic === topic) await drop.drop(key)
   }
   const makeLiveSockets = (): LiveSockets =>
     createLiveSockets({
@@ -144,7 +144,19 @@ export async function openSurfaceBench(options: SurfaceBenchOptions = {}) {
   const invoker = makeInvoker()
   const mcp = createMcpHttp({ operations, invoker, log, corsOrigins, publicUrl: () => "http://localhost", addressOf, sessionCookie })
   const mounts = { "/mcp": { methods: mcpMethods, handle: mcp.handle } }
-  const rest = createRest({ operations, invoker, ids, log, metrics, corsOrigins, documents, mounts, addresses, addressOf, sessionCookie })
+  const requestListener = createRest({
+    operations,
+    invoker,
+    ids,
+    log,
+    metrics,
+    corsOrigins,
+    documents,
+    mounts,
+    addresses,
+    addressOf,
+    sessionCookie,
+  })
   const connected = new Registry()
   const makeServer = (port: number) =>
     createHttpServer({
@@ -152,7 +164,7 @@ export async function openSurfaceBench(options: SurfaceBenchOptions = {}) {
       port,
       leaveMs: options.leaveMs ?? 0,
       drainMs: options.drainMs ?? 5_000,
-      rest,
+      rest: requestListener,
       inbound: options.inbound,
       live: live.upgrade,
       store,

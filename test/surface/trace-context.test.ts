@@ -10,9 +10,9 @@ const traceId = "0af7651916cd43dd8448eb211c80319c"
 const traceparent = `00-${traceId}-b7ad6b7169203331-01`
 
 describe("a trace", () => {
-  const heard: (string | undefined)[] = []
+  const messages: (string | undefined)[] = []
   const peer = createServer((request, response) => {
-    heard.push(request.headers["traceparent"] as string | undefined)
+    messages.push(request.headers["traceparent"] as string | undefined)
     response.setHeader("content-type", "application/json").end("{}")
   })
   let host: TestHost
@@ -56,10 +56,10 @@ describe("a trace", () => {
   it("goes from a call through the queue to the system that the job calls", async () => {
     const pipeline = { name: "Call", state: "active", pipeline: [{ id: "tell", type: "http.request", url: `http://${address}/` }] }
     expect((await host.api("POST", "/v1/event-pipelines", pipeline)).status).to.equal(200)
-    const asked = new Promise<void>((resolve) => peer.once("request", () => resolve()))
+    const request = new Promise<void>((resolve) => peer.once("request", () => resolve()))
     await host.api("POST", "/v1/event-pipelines/call/events", { payload: {} }, { headers: { traceparent } })
-    await asked
-    expect(heard).to.have.length(1)
-    expect(heard[0]).to.match(new RegExp(`^00-${traceId}-[0-9a-f]{16}-01$`))
+    await request
+    expect(messages).to.have.length(1)
+    expect(messages[0]).to.match(new RegExp(`^00-${traceId}-[0-9a-f]{16}-01$`))
   })
 })

@@ -10,14 +10,14 @@ const traceparent = `00-${traceId}-b7ad6b7169203331-01`
 
 describe("tracing without an SDK", () => {
   it("costs nothing and carries nothing on", async () => {
-    let asked = false
+    let isRequested = false
     const attributes = () => {
-      asked = true
+      isRequested = true
       return {}
     }
     const headers = await fromHeaders({ traceparent }, () => inSpan("x", { attributes }, async () => traceHeaders()))
     expect(headers).to.deep.equal({})
-    expect(asked).to.equal(false)
+    expect(isRequested).to.equal(false)
   })
 })
 
@@ -29,7 +29,7 @@ describe("tracing with an SDK", () => {
     spans = startTracing()
   })
   beforeEach(() => spans.reset())
-  const spanOf = (wanted: string) => spans.getFinishedSpans().find(({ name }) => name === wanted)
+  const spanOf = (expected: string) => spans.getFinishedSpans().find(({ name }) => name === expected)
   after(async () => {
     endTracing()
     await bench.close()

@@ -11,16 +11,16 @@ describe("a UUID of a caller", () => {
   })
   after(() => host.stop())
 
-  const made = async (path: string, body: object) => {
+  const create = async (path: string, body: object) => {
     const answer = await host.api<{ id: string }>("POST", path, body)
     expect(answer.status, JSON.stringify(answer.body)).to.be.oneOf([200, 201])
     return answer.body.id
   }
 
   it("is the same in upper case, wherever one is taken", async () => {
-    const page = await made("/v1/pages", { title: "Spring" })
-    const dataset = await made("/v1/datasets", { name: "Leads" })
-    const pipeline = await made("/v1/event-pipelines", { name: "Of a page", owner_artifact_id: page.toUpperCase() })
+    const page = await create("/v1/pages", { title: "Spring" })
+    const dataset = await create("/v1/datasets", { name: "Leads" })
+    const pipeline = await create("/v1/event-pipelines", { name: "Of a page", owner_artifact_id: page.toUpperCase() })
     for (const [path, id] of [
       ["/v1/pages", page],
       ["/v1/datasets", dataset],
@@ -40,7 +40,7 @@ describe("a UUID of a caller", () => {
   it("finds what a key did, and ends the key", async () => {
     const { body: me } = await host.api<{ credential: { id: string } }>("GET", "/v1/me")
     const by = async (actor: string) => (await host.api<{ audit_log: unknown[] }>("GET", `/v1/audit-log?actor=${actor}`)).body.audit_log
-    const key = await made("/v1/api-keys", { name: "Ended" })
+    const key = await create("/v1/api-keys", { name: "Ended" })
     expect(await by(me.credential.id.toUpperCase()))
       .to.deep.equal(await by(me.credential.id))
       .and.not.to.deep.equal([])

@@ -1,10 +1,10 @@
 // The contract of action types, tried on an action that is made for it: run here, its failures are what is looked at.
 import { type ContractOptions, contractOf } from "#core/testing"
 
-export type Given = Parameters<typeof contractOf>[0]
+export type Subject = Parameters<typeof contractOf>[0]
 
 /** Declares the contract's tests and runs those that match. Their titles, and what the failing ones said. */
-export async function tried(given: Given, which: RegExp, options: ContractOptions = {}) {
+export async function tried(subject: Subject, which: RegExp, options: ContractOptions = {}) {
   const tests: [string, () => Promise<void>][] = []
   const befores: (() => Promise<void>)[] = []
   const afters: (() => Promise<void>)[] = []
@@ -14,7 +14,7 @@ export async function tried(given: Given, which: RegExp, options: ContractOption
     before: (body: () => Promise<void>) => void befores.push(body),
     after: (body: () => Promise<void>) => void afters.push(body),
   }
-  contractOf(given, { ...options, runner })
+  contractOf(subject, { ...options, runner })
   const failed: Record<string, string> = {}
   const ran: string[] = []
   try {

@@ -44,8 +44,8 @@ describe("the contract of action types, of secrets", () => {
 
   it("says which field no secret could be tried in", async () => {
     const auth = z.strictObject({ tenant: z.string().regex(/^t\d+$/), password: z.string() }).optional()
-    const said = await saidOf({ auth, signing_secret: z.string().max(10) }, "signing_secret: short")
-    expect(said).to.include("No secret could be tried in /auth/password, /signing_secret: give an example")
+    const message = await saidOf({ auth, signing_secret: z.string().max(10) }, "signing_secret: short")
+    expect(message).to.include("No secret could be tried in /auth/password, /signing_secret: give an example")
   })
 
   it("asks for none in fields that hold no text of their own", async () => {

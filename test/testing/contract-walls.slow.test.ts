@@ -59,10 +59,10 @@ describe("the contract of action types, of the wall between organizations", () =
   })
 
   it("lets each organization have a document of the same id", async () => {
-    const said = await saidOf(({ text, organization, work }) => {
+    const message = await saidOf(({ text, organization, work }) => {
       work.in(Own, organization).update("main", { $set: { text } }, { upsert: true })
       return "main"
     })
-    expect(said).to.equal("")
+    expect(message).to.equal("")
   })
 })

@@ -10,7 +10,7 @@ import { AppError, defineAction, defineCollection, definePlugin, OutgoingHttp, S
 import { contractOf } from "#core/testing"
 import type { Action, AnyAction } from "../../core/contract/action.ts"
 import type { CollectionSpec } from "../../core/contract/collection.ts"
-import { type Given, tried } from "./contract-bench.ts"
+import { type Subject, tried } from "./contract-bench.ts"
 
 const config = z.strictObject({ note: template(z.string()).optional(), api_key: z.string().optional() })
 type Config = typeof config
@@ -102,9 +102,9 @@ describe("the contract of action types", () => {
   })
 
   it("is broken by one that calls others past the service", async () => {
-    const asked: string[] = []
+    const requests: string[] = []
     const peer = createServer((request, response) => {
-      asked.push(String(request.url))
+      requests.push(String(request.url))
       response.end()
     })
     await once(peer.listen(0, "127.0.0.1"), "listening")
@@ -119,7 +119,7 @@ describe("the contract of action types", () => {
         },
       })
       const { failed } = await tried(ownWay, /example/)
-      expect(asked).to.deep.equal(["/fetched", "/got"])
+      expect(requests).to.deep.equal(["/fetched", "/got"])
       expect(Object.values(failed).join()).to.include(`calls http://${origin}, ${origin} directly`)
     } finally {
       peer.close()
@@ -245,34 +245,34 @@ describe("the contract of action types", () => {
         result: z.object({ ok: z.boolean(), key: z.string().optional() }),
         run: ({ config, context }) => leak(config.api_key ?? "", (text) => context.log.debug(text)),
       })
-    const said = async (leak: Parameters<typeof leaking>[0]) => Object.values((await tried(leaking(leak), /secrets/)).failed).join()
+    const failuresOf = async (leak: Parameters<typeof leaking>[0]) => Object.values((await tried(leaking(leak), /secrets/)).failed).join()
     expect(
-      await said((key, log) => {
+      await failuresOf((key, log) => {
         log(`calls with ${key}`)
         return { ok: true }
       }),
     ).to.include("appears in the logs")
     expect(
-      await said((key) => {
+      await failuresOf((key) => {
         throw new AppError("unavailable", `${key} is refused`, { reason: "unavailable" })
       }),
     ).to.include("appears in the journal")
-    expect(await said((key) => ({ ok: true, key }))).to.include("appears in the journal")
+    expect(await failuresOf((key) => ({ ok: true, key }))).to.include("appears in the journal")
   })
 
   it("is broken by what is kept of one organization and shown to another", async () => {
-    let kept: string | undefined
+    let text: string | undefined
     const forgetful = action({
       result: z.object({ ok: z.boolean(), of: z.string() }),
       run({ context }) {
-        kept ??= context.organization.id
-        return { ok: true, of: kept }
+        text ??= context.organization.id
+        return { ok: true, of: text }
       },
     })
     const organizations: string[] = []
     const reset = (world: unknown) => {
       organizations.push(String(world))
-      kept = undefined
+      text = undefined
       return Promise.resolve()
     }
     const { failed } = await tried(forgetful, /another organization/, { prepare: reset })
@@ -291,18 +291,18 @@ describe("the contract of action types", () => {
           return { ok: true }
         },
       })
-    const said = async (given: Given) => Object.values((await tried(given, /no handle/)).failed).join()
+    const failuresOf = async (subject: Subject) => Object.values((await tried(subject, /no handle/)).failed).join()
     try {
-      expect(await said(leaking(() => void timers.push(setInterval(() => {}, 60_000))))).to.match(/\d+ × Timeout/)
+      expect(await failuresOf(leaking(() => void timers.push(setInterval(() => {}, 60_000))))).to.match(/\d+ × Timeout/)
       const listen = () => {
         const listener = () => {}
         listeners.push(listener)
         process.on("SIGUSR2", listener)
       }
-      expect(await said(leaking(listen))).to.include('× listener of process "SIGUSR2"')
+      expect(await failuresOf(leaking(listen))).to.include('× listener of process "SIGUSR2"')
       const heed = (signal: AbortSignal) => signal.addEventListener("abort", () => {})
-      expect(await said(leaking(heed, "commit"))).to.include("listener on `context.signal`")
-      expect(await said(leaking(() => {}, "commit"))).to.equal("")
+      expect(await failuresOf(leaking(heed, "commit"))).to.include("listener on `context.signal`")
+      expect(await failuresOf(leaking(() => {}, "commit"))).to.equal("")
     } finally {
       for (const timer of timers) clearInterval(timer)
       for (const listener of listeners) process.off("SIGUSR2", listener)

@@ -16,10 +16,10 @@ const later = { initial_delay_ms: 86_400_000, max_delay_ms: 86_400_000 }
 
 describe("a test host", () => {
   let host: TestHost
-  let made: Made
+  let createdPipeline: Made
   before(async () => {
     host = await testHost()
-    made = await host.invoke<Made>("event_pipelines.create", {
+    createdPipeline = await host.invoke<Made>("event_pipelines.create", {
       name: "Tried",
       state: "active",
       pipeline: [
@@ -31,14 +31,14 @@ describe("a test host", () => {
   })
   after(() => host.stop())
 
-  const settled = (id: string, step: string) =>
+  const whenAttempted = (id: string, step: string) =>
     until(`an attempt of the step "${step}"`, async () => {
       const entry = await host.invoke<{ steps: Record<string, { state: string; attempts: number; next_at?: string }> }>(
         "event_pipelines.get_execution",
-        { slug: made.slug, id },
+        { slug: createdPipeline.slug, id },
       )
-      const one = entry.steps[step]
-      return one && (one.state !== "pending" || one.next_at) ? one : undefined
+      const item = entry.steps[step]
+      return item && (item.state !== "pending" || item.next_at) ? item : undefined
     })
 
   it("sends nothing unless it is told to: what nobody answers fails, and mail is kept", async () => {
@@ -63,20 +63,24 @@ describe("a test host", () => {
     host.outgoing.fixtures.push(({ url }) =>
       url.startsWith("https://hooks.example.com/") ? { status: 204, headers: {}, body: "" } : undefined,
     )
-    const { status, body } = await host.send<{ execution_id: string }>(made, { email: "ada@example.com" }, { secret: made.secret })
+    const { status, body } = await host.send<{ execution_id: string }>(
+      createdPipeline,
+      { email: "ada@example.com" },
+      { secret: createdPipeline.secret },
+    )
     expect(status).to.equal(200)
-    expect(await settled(body.execution_id, "call")).to.include({ state: "done" })
-    expect(await settled(body.execution_id, "mail")).to.include({ state: "pending", attempts: 1 })
+    expect(await whenAttempted(body.execution_id, "call")).to.include({ state: "done" })
+    expect(await whenAttempted(body.execution_id, "mail")).to.include({ state: "pending", attempts: 1 })
     expect(host.mails).to.deep.equal([])
-    const told = [{ channel: "leads", event: "message", data: { email: "ada@example.com" } }]
-    expect(await host.broadcasts("leads")).to.deep.equal(told)
+    const broadcasts = [{ channel: "leads", event: "message", data: { email: "ada@example.com" } }]
+    expect(await host.broadcasts("leads")).to.deep.equal(broadcasts)
     expect(await host.broadcasts("other")).to.deep.equal([])
     host.clock.move(later.initial_delay_ms)
-    await until("the mail being sent", async () => (await settled(body.execution_id, "mail")).state !== "pending")
+    await until("the mail being sent", async () => (await whenAttempted(body.execution_id, "mail")).state !== "pending")
     // Longer ago than the service keeps them for subscribers.
-    expect(await host.broadcasts("leads")).to.deep.equal(told)
+    expect(await host.broadcasts("leads")).to.deep.equal(broadcasts)
     expect(host.mails.map(({ to, subject }) => [to, subject])).to.deep.equal([[["sales@example.com"], "A lead"]])
-    expect(host.calls.map(({ method, url, body: sent }) => [method, url, sent])).to.deep.equal([
+    expect(host.calls.map(({ method, url, body: sentBody }) => [method, url, sentBody])).to.deep.equal([
       ["POST", "https://hooks.example.com/leads", '{"email":"ada@example.com"}'],
     ])
   })
@@ -90,15 +94,15 @@ describe("a test host", () => {
 
   it("sends as it is told: unsigned events are refused and leave nothing", async () => {
     const before = [host.mails.length, host.calls.length]
-    const told = await host.broadcasts()
-    expect((await host.send(made, { email: "eve@example.com" })).status).to.equal(401)
-    expect((await host.send(made, { email: "eve@example.com" }, { secret: "another" })).status).to.equal(401)
+    const broadcasts = await host.broadcasts()
+    expect((await host.send(createdPipeline, { email: "eve@example.com" })).status).to.equal(401)
+    expect((await host.send(createdPipeline, { email: "eve@example.com" }, { secret: "another" })).status).to.equal(401)
     expect([host.mails.length, host.calls.length]).to.deep.equal(before)
-    expect(await host.broadcasts()).to.deep.equal(told)
+    expect(await host.broadcasts()).to.deep.equal(broadcasts)
   })
 
   it("calls operations as a caller would, with their errors", async () => {
-    expect(await host.invoke("event_pipelines.get", { slug: made.slug })).to.include({ slug: "tried", state: "active" })
+    expect(await host.invoke("event_pipelines.get", { slug: createdPipeline.slug })).to.include({ slug: "tried", state: "active" })
     expect(await refusalOf(host.invoke("event_pipelines.get", { slug: "none" }))).to.have.property("code", "not_found")
     const wrong = host.invoke("event_pipelines.get", { slug: "tried" }, { key: "mr_api_wrong" })
     expect(await refusalOf(wrong)).to.have.property("code", "unauthenticated")

@@ -2,8 +2,8 @@
 // conversations, with the leads and opt-outs that stand beside them. Goal: 20 ms a page.
 import type { Channel } from "../../../plugins/people/conversations/channels.ts"
 import { addressOf, fillConversations, fillPeople, numberOf } from "../../plugins/conversations/many.ts"
-import { type BenchOptions, wanted } from "../options.ts"
-import { type Asked, filledRows, type Get } from "../service/filled.ts"
+import { type BenchOptions, isSelected } from "../options.ts"
+import { filledRows, type Get, type Queries } from "../service/filled.ts"
 import type { Row } from "../table.ts"
 
 const many = { conversations: 50_000, messagesEach: 20 }
@@ -12,21 +12,21 @@ const deep = 125
 
 export async function* conversationRows(options: BenchOptions): AsyncGenerator<Row> {
   const channelsOn = (store: string) =>
-    (["chat_app", "sms"] as const).filter((channel) => wanted(options, `conversations/${store}/${words[channel]}/`))
+    (["chat_app", "sms"] as const).filter((channel) => isSelected(options, `conversations/${store}/${words[channel]}/`))
   yield* filledRows(options, {
     area: "conversations",
     allowedMs: 20,
     async fill(host, store) {
       await fillPeople(host, many)
       for (const channel of channelsOn(store))
-        await fillConversations(host, channel, many, (done) =>
-          options.note(`conversations/${store}: ${done} of ${many.conversations} by ${channel}`),
+        await fillConversations(host, channel, many, (completed) =>
+          options.note(`conversations/${store}: ${completed} of ${many.conversations} by ${channel}`),
         )
     },
-    async asked(get, store) {
+    async buildQueries(get, store) {
       const asks: [string, (place: number) => Promise<unknown>][] = []
       for (const channel of channelsOn(store))
-        for (const [name, ask] of Object.entries(await asked(channel, get))) asks.push([`${words[channel]}/${name}`, ask])
+        for (const [name, ask] of Object.entries(await conversationQueries(channel, get))) asks.push([`${words[channel]}/${name}`, ask])
       return Object.fromEntries(asks)
     },
   })
@@ -34,7 +34,7 @@ export async function* conversationRows(options: BenchOptions): AsyncGenerator<R
 
 const words = { chat_app: "chat", sms: "text" } as const
 
-async function asked(channel: Channel, get: Get): Promise<Asked> {
+async function conversationQueries(channel: Channel, get: Get): Promise<Queries> {
   interface List {
     readonly conversations: readonly { readonly session_id: string; readonly canonical_lead_id: string }[]
     readonly next_cursor: string
@@ -51,7 +51,7 @@ async function asked(channel: Channel, get: Get): Promise<Asked> {
     }
   }
   const some = (await list("limit=200")).conversations
-  const one = (place: number) => some[place % some.length]
+  const pick = (place: number) => some[place % some.length]
   return {
     "first-50": () => list("limit=50"),
     "first-200": () => list("limit=200"),
@@ -59,8 +59,8 @@ async function asked(channel: Channel, get: Get): Promise<Asked> {
     "deep-50": await from(deep),
     number: (place) => list(`limit=50&phone_number=${text(numberOf(place))}`),
     person: (place) => list(`address=${text(addressOf(spread(place)))}`),
-    lead: (place) => list(`canonical_lead_id=${one(place)?.canonical_lead_id}`),
-    messages: (place) => get(`${path}/${one(place)?.session_id}`),
+    lead: (place) => list(`canonical_lead_id=${pick(place)?.canonical_lead_id}`),
+    messages: (place) => get(`${path}/${pick(place)?.session_id}`),
     "opt-outs": () => get(`/v1/voice/opt-outs?channel=${channel}&limit=50`),
   }
 }

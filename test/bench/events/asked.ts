@@ -10,7 +10,7 @@ const warm = 10
 const runs = 60
 const dayMs = 86_400_000
 
-export interface Asked {
+export interface QueryBench {
   readonly service: { readonly url: string; readonly tree: ProcessTree }
   readonly key: string
   readonly full: Full
@@ -28,17 +28,17 @@ interface Question {
   readonly status?: number
 }
 
-export async function* askedRows(asked: Asked): AsyncGenerator<Row> {
-  const { service, area, note } = asked
-  for (const [name, question] of Object.entries(await questions(asked))) {
-    if (!asked.wanted(`${area}${name}`)) continue
+export async function* askedRows(bench: QueryBench): AsyncGenerator<Row> {
+  const { service, area, note } = bench
+  for (const [name, question] of Object.entries(await questions(bench))) {
+    if (!bench.wanted(`${area}${name}`)) continue
     note(`${area}${name}`)
-    for (let run = 0; run < warm; run++) await ask(asked, name, question, run)
+    for (let run = 0; run < warm; run++) await ask(bench, name, question, run)
     const took: number[] = []
     const before = service.tree.cpuUs()
     for (let run = 0; run < runs; run++) {
       const from = performance.now()
-      await ask(asked, name, question, run)
+      await ask(bench, name, question, run)
       took.push(performance.now() - from)
     }
     const cpu = (service.tree.cpuUs() - before) / runs / 1_000
@@ -54,24 +54,24 @@ export async function* askedRows(asked: Asked): AsyncGenerator<Row> {
   }
 }
 
-async function ask(asked: Asked, name: string, { path, least = 0, status = 200 }: Question, run: number): Promise<void> {
-  const { answer, text } = await get(asked, path(run))
+async function ask(bench: QueryBench, name: string, { path, least = 0, status = 200 }: Question, run: number): Promise<void> {
+  const { answer, text } = await get(bench, path(run))
   if (answer !== status) throw new BenchProblem(`${name}: GET ${path(run)} was answered ${answer}: ${text.slice(0, 300)}`)
   if (least === 0) return
   const [items] = Object.values(JSON.parse(text) as object).filter(Array.isArray)
   if ((items?.length ?? 0) < least) throw new BenchProblem(`${name}: GET ${path(run)} found ${items?.length ?? 0}, and ${least} are there`)
 }
 
-async function get({ service, key }: Asked, path: string): Promise<{ answer: number; text: string }> {
+async function get({ service, key }: QueryBench, path: string): Promise<{ answer: number; text: string }> {
   const answer = await fetch(service.url + path, { headers: { authorization: `Bearer ${key}` } })
   return { answer: answer.status, text: await answer.text() }
 }
 
-async function questions(asked: Asked): Promise<Record<string, Question>> {
-  const { events, began } = asked.full
+async function questions(bench: QueryBench): Promise<Record<string, Question>> {
+  const { events, began } = bench.full
   const middle = timestamp(began + (days / 2) * dayMs)
   const nearMiddle = timestamp(began + (days / 2) * dayMs + 3_600_000)
-  const newest = JSON.parse((await get(asked, "/v1/events?limit=100")).text) as { events: { id: string }[]; next_cursor: string }
+  const newest = JSON.parse((await get(bench, "/v1/events?limit=100")).text) as { events: { id: string }[]; next_cursor: string }
   const spread = (run: number) => Math.floor((run / runs) * (events - 1))
   const list = (query: string, least = 1): Question => ({ path: () => `/v1/events?limit=100${query}`, least })
   const find = (text: (n: number) => string, least = 1): Question => ({

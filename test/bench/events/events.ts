@@ -6,7 +6,7 @@ import { EventIndexPartCollection } from "../../../plugins/capture/executions/co
 import { IndexBuilder } from "../../../plugins/capture/executions/finding/builder.ts"
 import { Organizations } from "../../../plugins/platform/organizations/index.ts"
 import { benchFolder } from "../machine.ts"
-import { type BenchOptions, BenchProblem, wanted } from "../options.ts"
+import { type BenchOptions, BenchProblem, isSelected } from "../options.ts"
 import { startMongo } from "../service/mongo.ts"
 import { startService } from "../service/service.ts"
 import { type Row, rowOf } from "../table.ts"
@@ -18,7 +18,7 @@ const maxRows = 1_000_000
 
 export async function* eventRows(options: BenchOptions): AsyncGenerator<Row> {
   for (const store of ["sqlite", "mongodb"] as const) {
-    if (!wanted(options, `events/${store}/`)) continue
+    if (!isSelected(options, `events/${store}/`)) continue
     const mongo = store === "mongodb" ? await startMongo() : undefined
     if (store === "mongodb" && !mongo)
       throw new BenchProblem("events/mongodb: there is no mongod to be had; name one by MONGOMS_SYSTEM_BINARY.")
@@ -59,7 +59,7 @@ async function* rowsOn(area: string, storageUrl: string | undefined, options: Be
     env: { ...own, MILLRACE_DATA_DIR: dataDir },
   })
   try {
-    yield* askedRows({ service, key: adminKey, full, area, wanted: (name) => wanted(options, name), note })
+    yield* askedRows({ service, key: adminKey, full, area, wanted: (name) => isSelected(options, name), note })
   } finally {
     await service.stop()
   }

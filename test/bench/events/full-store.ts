@@ -36,8 +36,8 @@ export const rareWordOf = (n: number) => `voucher${Math.floor(n / 4)}`
 export async function fillStore(host: TestHost, full: Full, note: (text: string) => void): Promise<void> {
   const ids: string[] = []
   for (let n = 0; n < pipelines; n++) {
-    const given = { name: `P ${n}`, state: "active", source_kind: "internal", pipeline: [] }
-    ids.push((await host.api<{ id: string }>("POST", "/v1/event-pipelines", given)).body.id)
+    const input = { name: `P ${n}`, state: "active", source_kind: "internal", pipeline: [] }
+    ids.push((await host.api<{ id: string }>("POST", "/v1/event-pipelines", input)).body.id)
   }
   await fillMinutes(host, ids)
   await fillRows(host, full, note)

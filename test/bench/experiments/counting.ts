@@ -67,15 +67,15 @@ async function experimentOn(host: TestHost): Promise<{ page: string; slug: strin
   const page = (await host.api<{ id: string; slug: string }>("POST", "/v1/pages", { title: "Bench", variants })).body
   await host.api("POST", `/v1/pages/${page.slug}/publish`)
   const guardrails = metrics.map((metric) => ({ metric, max_increase_percent: 10 }))
-  const made = await host.api<{ id: string; slug: string }>("POST", "/v1/experiments", { name: "Bench", page: page.slug, guardrails })
-  await host.api("POST", `/v1/experiments/${made.body.slug}/start`)
+  const response = await host.api<{ id: string; slug: string }>("POST", "/v1/experiments", { name: "Bench", page: page.slug, guardrails })
+  await host.api("POST", `/v1/experiments/${response.body.slug}/start`)
   const from = host.get(Clock).now() - days * dayMs - 60_000
   await host
     .get(UnitsOfWork)
     .run((work) =>
-      work.in(ExperimentResource.collection, host.organization.id).update(made.body.id, { $set: { started_at: timestamp(from) } }),
+      work.in(ExperimentResource.collection, host.organization.id).update(response.body.id, { $set: { started_at: timestamp(from) } }),
     )
-  return { page: page.id, slug: made.body.slug, from }
+  return { page: page.id, slug: response.body.slug, from }
 }
 
 async function seal(
@@ -88,8 +88,8 @@ async function seal(
   const dataset = (await host.get(Datasets).get(host.organization.id, "page-events")) as Dataset
   const count = visitors * eventsEach
   const stream = async function* ({ created_at }: { created_at?: { $gte?: string } }) {
-    const begun = ((Date.parse(created_at?.$gte ?? "") || from) - from) / (days * dayMs)
-    for (let index = Math.max(0, Math.floor(begun * count)); index < count; index++) yield rowAt(index, page, dataset.id, from)
+    const startedAt = ((Date.parse(created_at?.$gte ?? "") || from) - from) / (days * dayMs)
+    for (let index = Math.max(0, Math.floor(startedAt * count)); index < count; index++) yield rowAt(index, page, dataset.id, from)
   }
   const datasets = { rows: () => ({ stream }) } as unknown as Datasets
   const sealer = new Sealer(

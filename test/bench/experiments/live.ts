@@ -1,7 +1,7 @@
 // What live evidence claims, by a thousand simulated experiments of known truth that are looked at every day; and what it
 // costs to count a million visitors.
 import { errorsOf, plannedTest, quantileMissed, type Truth } from "../../plugins/experiments/simulated-experiments.ts"
-import { type BenchOptions, wanted } from "../options.ts"
+import { type BenchOptions, isSelected } from "../options.ts"
 import { type Row, rowOf } from "../table.ts"
 import { countingRow } from "./counting.ts"
 
@@ -22,7 +22,7 @@ export async function* liveRows(options: BenchOptions): AsyncGenerator<Row> {
   const { note } = options
   for (const [name, truth] of Object.entries(truths)) {
     const row = `experiments/live/${name}`
-    if (!wanted(options, `${row}/`)) continue
+    if (!isSelected(options, `${row}/`)) continue
     note(`${row}: ${experiments} experiments of ${truth.days} days`)
     const errors = errorsOf(truth, experiments, 1)
     const text = `told apart ${(100 * errors.verdict).toFixed(1)} %, by a test a day ${(100 * errors.naiveVerdict).toFixed(1)} %; mean days ${errors.meanDays.toFixed(1)}`
@@ -32,17 +32,17 @@ export async function* liveRows(options: BenchOptions): AsyncGenerator<Row> {
     yield rowOf(`${row}/rate-missed`, "%", [100 * errors.rateMissed], "allowed", [5 * truth.rates.length])
     yield rowOf(`${row}/ratio-alarm`, "%", [100 * errors.ratioAlarm], "allowed", [1])
   }
-  if (wanted(options, "experiments/live/percentile-missed")) {
+  if (isSelected(options, "experiments/live/percentile-missed")) {
     yield rowOf("experiments/live/percentile-missed", "%", [100 * quantileMissed(experiments, 1)], "allowed", [5])
   }
-  if (wanted(options, "experiments/live/ratio-found")) {
+  if (isSelected(options, "experiments/live/ratio-found")) {
     const { ratioAlarm } = errorsOf({ days: 10, visitorsPerDay: 400, rates: [0.1, 0.1], lost: 0.15 }, experiments, 1)
     yield rowOf("experiments/live/ratio-found", "%", [100 * ratioAlarm], "all", [100], "a variant loses 15 % of its visitors, 4,000 in all")
   }
-  if (wanted(options, "experiments/live/planned-")) {
+  if (isSelected(options, "experiments/live/planned-")) {
     const { power, error } = plannedTest(experiments, 1)
     yield rowOf("experiments/live/planned-power", "%", [100 * power], "planned", [80])
     yield rowOf("experiments/live/planned-error", "%", [100 * error], "planned", [5])
   }
-  if (wanted(options, "experiments/live/count")) yield await countingRow(options)
+  if (isSelected(options, "experiments/live/count")) yield await countingRow(options)
 }

@@ -12,7 +12,7 @@ import { fitRanking, fitStrengths } from "../../../plugins/pages/experiments/sta
 import { play } from "../../plugins/experiments/simulated-tournament.ts"
 import { randomFrom } from "../../random.ts"
 import { benchFolder } from "../machine.ts"
-import { type BenchOptions, wanted } from "../options.ts"
+import { type BenchOptions, isSelected } from "../options.ts"
 import { AnalyticsFixture, seal } from "../pages/sealed-events.ts"
 import { firstAt, rowAt } from "../pages/synthetic-events.ts"
 import { median, type Row, rowOf } from "../table.ts"
@@ -28,11 +28,11 @@ const names = {
 const goals = { fit: 50, ledger: 20, report: 2_000 }
 
 export async function* experimentRows(options: BenchOptions): AsyncGenerator<Row> {
-  if (wanted(options, names.fit)) yield fitRow(options)
-  if (wanted(options, `${names.pairs}/`)) for (const row of pairsRows(options)) if (wanted(options, row.name)) yield row
-  if (wanted(options, names.intervals)) yield intervalsRow(options)
-  if (wanted(options, names.ledger) || wanted(options, names.report)) {
-    for await (const row of serviceRows(options)) if (wanted(options, row.name)) yield row
+  if (isSelected(options, names.fit)) yield fitRow(options)
+  if (isSelected(options, `${names.pairs}/`)) for (const row of pairsRows(options)) if (isSelected(options, row.name)) yield row
+  if (isSelected(options, names.intervals)) yield intervalsRow(options)
+  if (isSelected(options, names.ledger) || isSelected(options, names.report)) {
+    for await (const row of serviceRows(options)) if (isSelected(options, row.name)) yield row
   }
 }
 
@@ -40,10 +40,10 @@ const logistic = (odds: number) => 1 / (1 + Math.exp(-odds))
 
 function compared(truth: readonly number[], count: number, random: () => number): Comparison[] {
   return Array.from({ length: count }, () => {
-    const one = Math.floor(random() * truth.length)
-    const other = (one + 1 + Math.floor(random() * (truth.length - 1))) % truth.length
-    const wins = random() < logistic((truth[one] ?? 0) - (truth[other] ?? 0))
-    return { a: String(one), b: String(other), winner: wins ? "a" : "b", count: 1 }
+    const value = Math.floor(random() * truth.length)
+    const other = (value + 1 + Math.floor(random() * (truth.length - 1))) % truth.length
+    const wins = random() < logistic((truth[value] ?? 0) - (truth[other] ?? 0))
+    return { a: String(value), b: String(other), winner: wins ? "a" : "b", count: 1 }
   })
 }
 
@@ -104,12 +104,12 @@ function intervalsRow({ note }: BenchOptions): Row {
   note(`${names.intervals}: ${sets} data sets of 400 comparisons of five variants`)
   const random = randomFrom(3)
   const truth = [0.9, 0.4, 0, -0.3, -1]
-  let held = 0
+  let total = 0
   for (let set = 0; set < sets; set++) {
     for (const { key, strength, se } of fitRanking(compared(truth, 400, random), "bradley-terry").ranking)
-      if (Math.abs(strength - (truth[Number(key)] ?? 0)) <= 1.96 * se) held++
+      if (Math.abs(strength - (truth[Number(key)] ?? 0)) <= 1.96 * se) total++
   }
-  return rowOf(names.intervals, "%", [(held / sets / truth.length) * 100], "nominal", [95], "how often they hold the truth; goal 93 to 97")
+  return rowOf(names.intervals, "%", [(total / sets / truth.length) * 100], "nominal", [95], "how often they hold the truth; goal 93 to 97")
 }
 
 async function* serviceRows(options: BenchOptions): AsyncGenerator<Row> {
@@ -124,15 +124,15 @@ async function* serviceRows(options: BenchOptions): AsyncGenerator<Row> {
   }
   const host = await testHost({ dataDir, env })
   try {
-    if (wanted(options, names.ledger)) yield await ledgerRow(host, options)
-    if (wanted(options, names.report)) yield await reportRow(host, dataDir, options)
+    if (isSelected(options, names.ledger)) yield await ledgerRow(host, options)
+    if (isSelected(options, names.report)) yield await reportRow(host, dataDir, options)
   } finally {
     await host.stop()
     rmSync(dataDir, { recursive: true, force: true })
   }
 }
 
-async function made(host: TestHost, name: string): Promise<StoredExperiment> {
+async function createExperiment(host: TestHost, name: string): Promise<StoredExperiment> {
   const variants = ["a", "b", "c"].map((key) => ({ key, html: `<h1>${key}</h1>` }))
   const { slug: page } = (await host.api<{ slug: string }>("POST", "/v1/pages", { title: name, variants })).body
   await host.api("POST", `/v1/pages/${page}/publish`)
@@ -151,15 +151,15 @@ async function timed(host: TestHost, path: string): Promise<number> {
 async function ledgerRow(host: TestHost, { note, runs = 20 }: BenchOptions): Promise<Row> {
   const count = 100_000
   note(`${names.ledger}: first page of ${count} observations, ${runs} times`)
-  const experiment = await made(host, "Ledger")
+  const experiment = await createExperiment(host, "Ledger")
   for (let first = 0; first < count; first += 1_000) {
     await host.get(UnitsOfWork).run((work) => {
       for (let place = first; place < first + 1_000; place++) {
         const variant_key = "abc"[place % 3] ?? "a"
-        const said = { value: (place % 5) + 1, reason: "I would go on, since the page says what it costs.", details: { draw: place } }
+        const answer = { value: (place % 5) + 1, reason: "I would go on, since the page says what it costs.", details: { draw: place } }
         host
           .get(Ledger)
-          .add(work, host.organization.id, experiment, { kind: "panel", variant_key, judge_slug: `persona:${place % 50}`, ...said })
+          .add(work, host.organization.id, experiment, { kind: "panel", variant_key, judge_slug: `persona:${place % 50}`, ...answer })
       }
     })
   }
@@ -174,7 +174,7 @@ async function reportRow(host: TestHost, dataDir: string, { note, runs = 5 }: Be
   const sessions = 1_000_000
   const count = sessions + sessions / 20
   note(`${names.report}: ${sessions} exposures in ${count} events`)
-  const { id, slug, page_id } = await made(host, "Report")
+  const { id, slug, page_id } = await createExperiment(host, "Report")
   const month = { started_at: new Date(firstAt).toISOString(), ended_at: new Date(firstAt + 30 * 86_400_000).toISOString() }
   await host.get(UnitsOfWork).run((work) => work.in(ExperimentResource.collection, host.organization.id).update(id, { $set: month }))
   const fixture = await AnalyticsFixture.make(host, dataDir)
@@ -195,7 +195,7 @@ async function reportRow(host: TestHost, dataDir: string, { note, runs = 5 }: Be
     await seal(fixture, exposure, count)
     const path = `/v1/experiments/${slug}/report`
     const { live } = (await host.api<{ live: { source: string; variants: { visitors: number }[] } | null }>("GET", path)).body
-    const visitors = live?.variants.reduce((sum, one) => sum + one.visitors, 0) ?? 0
+    const visitors = live?.variants.reduce((sum, variant) => sum + variant.visitors, 0) ?? 0
     if (live?.source !== "visitors" || visitors < sessions * 0.9) throw new Error(`${names.report}: the run is void: ${visitors} visitors`)
     const times: number[] = []
     for (let run = 0; run < runs; run++) times.push(await timed(host, path))

@@ -2,7 +2,7 @@
 // before its answer, beside servers that parse and echo. And how long an answer takes at half of that load.
 import { Contest, type Contestant, type Figures } from "../contest.ts"
 import { Load } from "../load/load.ts"
-import { type BenchOptions, wanted } from "../options.ts"
+import { type BenchOptions, isSelected } from "../options.ts"
 import { express, http, startPeer } from "../peers/peers.ts"
 import { startService } from "../service/service.ts"
 import { median, type Row, rowOf } from "../table.ts"
@@ -15,25 +15,25 @@ const withLead = "inbound/full/c64/lead"
 const halfLoad = "inbound/full/half-load/p99"
 
 export async function* fullRows(options: BenchOptions): AsyncGenerator<Row> {
-  if (!wanted(options, "inbound/full/")) return
+  if (!isSelected(options, "inbound/full/")) return
   const { note, machine, runs = 7, seconds } = options
   const service = await startService()
   const peers = [await startPeer(express), await startPeer(http)]
   const load = new Load()
   try {
-    const made = await makePipeline(service, { name: "Bench" })
+    const pipeline = await makePipeline(service, { name: "Bench" })
     const contestants: Contestant[] = [
       ...peers.map(({ name, url }) => ({ name, request: { url, body: lead() } })),
-      { name: own, request: signedRequest(made), keeps: service },
+      { name: own, request: signedRequest(pipeline), keeps: service },
     ]
     const contest = new Contest(load, contestants)
     note("inbound/full: warming up")
     await contest.warm(64)
     let capacity = 0
-    const needsCapacity = wanted(options, halfLoad) || wantsTail(options)
+    const needsCapacity = isSelected(options, halfLoad) || wantsTail(options)
     for (const connections of [64, 256]) {
       const name = `inbound/full/c${connections}`
-      if (!wanted(options, name) && !wanted(options, `${name}/http`) && !(connections === 64 && needsCapacity)) continue
+      if (!isSelected(options, name) && !isSelected(options, `${name}/http`) && !(connections === 64 && needsCapacity)) continue
       note(`${name}: ${runs} runs of ${seconds} s each`)
       const measured = await contest.runs({ connections, seconds, runs })
       if (connections === 64) capacity = median(measured(own))
@@ -42,10 +42,10 @@ export async function* fullRows(options: BenchOptions): AsyncGenerator<Row> {
         [name, express],
         [`${name}/http`, http],
       ] as const) {
-        if (wanted(options, rowName)) yield rowOf(rowName, "events/s", measured(own), peer, measured(peer), detail)
+        if (isSelected(options, rowName)) yield rowOf(rowName, "events/s", measured(own), peer, measured(peer), detail)
       }
     }
-    if (wanted(options, halfLoad)) {
+    if (isSelected(options, halfLoad)) {
       note(`${halfLoad}: ${Math.round(capacity / 2)} events/s`)
       const measured = await new Contest(
         load,
@@ -62,9 +62,9 @@ export async function* fullRows(options: BenchOptions): AsyncGenerator<Row> {
       yield rowOf(halfLoad, "ms", measured(own, "p99"), express, peer, detail)
     }
     yield* tailRows(options, load, { ...contestants.at(-1), name: own } as Contestant, capacity)
-    if (!wanted(options, withLead)) return
-    const named = signedRequest(await makePipeline(service, { ...ofPerson, name: "Bench lead" }))
-    const people = new Contest(load, [...contestants.slice(0, 1), { name: person, request: named, keeps: service }])
+    if (!isSelected(options, withLead)) return
+    const request = signedRequest(await makePipeline(service, { ...ofPerson, name: "Bench lead" }))
+    const people = new Contest(load, [...contestants.slice(0, 1), { name: person, request: request, keeps: service }])
     await people.warm(64)
     note(`${withLead}: ${runs} runs of ${seconds} s each`)
     const measured = await people.runs({ connections: 64, seconds, runs })

@@ -2,7 +2,7 @@
 // event costs the service itself beside what it costs on the embedded store (goal: 1.2 times at most).
 import { Contest, type Contestant } from "../contest.ts"
 import { Load } from "../load/load.ts"
-import { type BenchOptions, wanted } from "../options.ts"
+import { type BenchOptions, isSelected } from "../options.ts"
 import { express, startPeer } from "../peers/peers.ts"
 import { startMongo } from "../service/mongo.ts"
 import { startService } from "../service/service.ts"
@@ -14,7 +14,7 @@ const rateRow = `inbound/mongodb/full/c${connections}`
 const cpuRow = "inbound/mongodb/cpu"
 
 export async function* mongodbRows(options: BenchOptions): AsyncGenerator<Row> {
-  if (!wanted(options, rateRow) && !wanted(options, cpuRow)) return
+  if (!isSelected(options, rateRow) && !isSelected(options, cpuRow)) return
   const { note, seconds, runs = 5 } = options
   const mongo = await startMongo()
   if (!mongo) {
@@ -35,11 +35,11 @@ export async function* mongodbRows(options: BenchOptions): AsyncGenerator<Row> {
     note(`${rateRow}: warming up, then ${runs} runs of ${seconds} s each`)
     await contest.warm(connections)
     const measured = await contest.runs({ connections, seconds, runs })
-    if (wanted(options, rateRow)) {
+    if (isSelected(options, rateRow)) {
       const detail = `goal 0.4; p99 ${Math.round(median(measured("mongodb", "p99")))} ms; mongod on the same ${options.machine.cores} cores`
       yield rowOf(rateRow, "events/s", measured("mongodb"), express, measured(express), detail)
     }
-    if (wanted(options, cpuRow)) {
+    if (isSelected(options, cpuRow)) {
       const detail = "the service's own processes; goal 1.2 at most"
       yield rowOf(cpuRow, "CPU µs/event", measured("mongodb", "server_us"), "sqlite driver", measured("sqlite", "server_us"), detail)
     }

@@ -2,14 +2,14 @@
 // what a flush of the disk takes: p99 at half load should be twice a flush's and 2 ms more at most.
 import { Contest, type Contestant } from "../contest.ts"
 import type { Load } from "../load/load.ts"
-import { type BenchOptions, wanted } from "../options.ts"
+import { type BenchOptions, isSelected } from "../options.ts"
 import { median, type Row, rowOf } from "../table.ts"
 
 const shares = { tenth: 0.1, half: 0.5, "nine-tenths": 0.9 } as const
 const quantiles = ["p50", "p90", "p99", "p999", "max"] as const
 
 export function wantsTail(options: BenchOptions): boolean {
-  return Object.keys(shares).some((share) => wanted(options, rowOfShare(share)))
+  return Object.keys(shares).some((share) => isSelected(options, rowOfShare(share)))
 }
 
 function rowOfShare(share: string): string {
@@ -21,7 +21,7 @@ export async function* tailRows(options: BenchOptions, load: Load, contestant: C
   const { note, seconds, runs = 3, machine } = options
   for (const [share, part] of Object.entries(shares)) {
     const name = rowOfShare(share)
-    if (!wanted(options, name) || capacity === 0) continue
+    if (!isSelected(options, name) || capacity === 0) continue
     const perSecond = capacity * part
     note(`${name}: ${Math.round(perSecond)} events/s`)
     const measured = await new Contest(load, [contestant]).runs({ connections: 64, seconds, runs: Math.min(3, runs), perSecond })

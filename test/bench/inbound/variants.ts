@@ -2,7 +2,7 @@
 // of them in one service, taking turns with the peers, each beside the peer that was sent bodies of the same size.
 import { Contest, type Contestant } from "../contest.ts"
 import { Load } from "../load/load.ts"
-import { type BenchOptions, wanted } from "../options.ts"
+import { type BenchOptions, isSelected } from "../options.ts"
 import { express, http, startPeer } from "../peers/peers.ts"
 import { type Service, startService } from "../service/service.ts"
 import { median, type Row, rowOf } from "../table.ts"
@@ -56,8 +56,8 @@ function variants(): Variant[] {
 }
 
 export async function* variantRows(options: BenchOptions): AsyncGenerator<Row> {
-  const asked = variants().filter(({ names }) => names.some((name) => wanted(options, name)))
-  if (asked.length === 0) return
+  const variantsToRun = variants().filter(({ names }) => names.some((name) => isSelected(options, name)))
+  if (variantsToRun.length === 0) return
   const { note, runs = 3 } = options
   const seconds = Math.min(3, options.seconds)
   const service = await startService()
@@ -65,10 +65,10 @@ export async function* variantRows(options: BenchOptions): AsyncGenerator<Row> {
   const load = new Load()
   try {
     const contestants: Contestant[] = []
-    for (const bodyBytes of new Set(asked.map((variant) => variant.bodyBytes))) {
+    for (const bodyBytes of new Set(variantsToRun.map((variant) => variant.bodyBytes))) {
       for (const { name, url } of peers) contestants.push({ name: `${name} ${bodyBytes}`, request: { url, body: lead(bodyBytes) } })
     }
-    for (const { names, rowsPerEvent, request } of asked) {
+    for (const { names, rowsPerEvent, request } of variantsToRun) {
       contestants.push({
         name: names[0] ?? "",
         request: await request(service),
@@ -80,13 +80,13 @@ export async function* variantRows(options: BenchOptions): AsyncGenerator<Row> {
     note(`inbound: ${contestants.length} servers and pipelines: warming up, then ${runs} runs of ${seconds} s each`)
     await contest.warm(connections)
     const measured = await contest.runs({ connections, seconds, runs })
-    for (const { names, bodyBytes } of asked) {
+    for (const { names, bodyBytes } of variantsToRun) {
       const own = names[0] ?? ""
       const beside = (peer: string) => measured(`${peer} ${bodyBytes}`)
       const bare = median(beside(http))
       const detail = `${http} ${Math.round(bare)}, ratio ${(median(measured(own)) / bare).toFixed(2)}; ${Math.round(median(measured(own, "server_us")))} µs CPU an event`
       for (const name of names) {
-        if (wanted(options, name)) yield rowOf(name, "events/s", measured(own), express, beside(express), detail)
+        if (isSelected(options, name)) yield rowOf(name, "events/s", measured(own), express, beside(express), detail)
       }
     }
   } finally {

@@ -5,7 +5,7 @@ import { join } from "node:path"
 import { expect } from "chai"
 import { ndcg, rankCollection } from "./collection.ts"
 
-const lines = (all: readonly object[]) => all.map((one) => JSON.stringify(one)).join("\n")
+const lines = (all: readonly object[]) => all.map((item) => JSON.stringify(item)).join("\n")
 
 describe("the ranking of knowledge on a test collection", () => {
   const folder = mkdtempSync(join(tmpdir(), "millrace-collection-"))

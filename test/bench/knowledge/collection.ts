@@ -58,10 +58,10 @@ export async function rankCollection(folder: string): Promise<Ranked> {
     const grades = judged.get(_id)
     if (!grades || ![...grades.values()].some((grade) => grade > 0)) continue
     // A document that is the query itself does not count, as in BEIR.
-    const gradesOf = (segments: readonly Segment[], asked: readonly string[]) => {
-      const hits = new WordQuery(segments, asked).best({ category: "", type: "" })
-      const found = hits.map(({ entry }) => ids[entry] ?? "").filter((id) => id !== _id)
-      return found.slice(0, deep).map((id) => grades.get(id) ?? 0)
+    const gradesOf = (segments: readonly Segment[], queries: readonly string[]) => {
+      const hits = new WordQuery(segments, queries).best({ category: "", type: "" })
+      const matches = hits.map(({ entry }) => ids[entry] ?? "").filter((id) => id !== _id)
+      return matches.slice(0, deep).map((id) => grades.get(id) ?? 0)
     }
     oursOf.push(ndcg(gradesOf(ours, words(text).slice(0, maxQueryWords)), grades))
     plainOf.push(ndcg(gradesOf(plain, plainWords(text)), grades))
@@ -70,9 +70,9 @@ export async function rankCollection(folder: string): Promise<Ranked> {
 }
 
 /** Of the grades of what was found, in its order, with all grades of the query. */
-export function ndcg(found: readonly number[], grades: ReadonlyMap<string, number>): number {
+export function ndcg(matches: readonly number[], grades: ReadonlyMap<string, number>): number {
   const gain = (list: readonly number[]) => list.slice(0, deep).reduce((sum, grade, at) => sum + (2 ** grade - 1) / Math.log2(at + 2), 0)
-  return gain(found) / gain([...grades.values()].sort((a, b) => b - a))
+  return gain(matches) / gain([...grades.values()].sort((a, b) => b - a))
 }
 
 function segmentOf(counts: readonly Map<string, number>[], first: number): Segment {

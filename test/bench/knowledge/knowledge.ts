@@ -6,7 +6,7 @@ import type { TestHost } from "#core/testing"
 import { ItemCollection, type StoredItem, VersionCollection, versionId } from "../../../plugins/data/knowledge/collections.ts"
 import { IndexerToken } from "../../../plugins/data/knowledge/indexing/indexer.ts"
 import { randomFrom } from "../../random.ts"
-import { type BenchOptions, wanted } from "../options.ts"
+import { type BenchOptions, isSelected } from "../options.ts"
 import { filledRows } from "../service/filled.ts"
 import { type Row, rowOf } from "../table.ts"
 import { rankCollection } from "./collection.ts"
@@ -19,7 +19,7 @@ const long = { long: 4_000, huge: 100_000 }
 const longEach = 60
 
 export async function* knowledgeRows(options: BenchOptions): AsyncGenerator<Row> {
-  if (wanted(options, ranking)) {
+  if (isSelected(options, ranking)) {
     const folder = process.env["MILLRACE_TEST_COLLECTION"]
     if (folder === undefined) options.note(`${ranking}: left out; MILLRACE_TEST_COLLECTION names no folder in the format of BEIR`)
     else {
@@ -39,7 +39,7 @@ export async function* knowledgeRows(options: BenchOptions): AsyncGenerator<Row>
       options.note(`knowledge/${store}: their index`)
       await host.get(IndexerToken).run(host.organization.id, host.get(Log))
     },
-    asked: async (get) => ({
+    buildQueries: async (get) => ({
       "first-10": () => get(`/v1/knowledge-search?q=${three()}&limit=10`),
       "first-50": () => get(`/v1/knowledge-search?q=${three()}&limit=50`),
       "first-50-long": () => get(`/v1/knowledge-search?q=long+${three()}&limit=50`),
@@ -74,20 +74,20 @@ async function fill(host: TestHost, word: () => string): Promise<void> {
   const ready = { type: "text", content_state: "ready", ...none } as const
   const of = { description: "", category: "", version: 1, content_version: 1, title_given: true, revision: 1 } as const
   const due = { entry: 0, index_due: true, vector_due: false, created_at: at, updated_at: at } as const
-  const insert = (count: number, made: () => string) =>
+  const insert = (count: number, createText: () => string) =>
     host.get(UnitsOfWork).run((work) => {
-      for (let one = 0; one < count; one++) {
+      for (let index = 0; index < count; index++) {
         const id = randomUUID()
-        const text = made()
-        const shown = { id, title: `${word()} ${word()}`, excerpt: text.slice(0, 2_000), characters: text.length }
-        const item: StoredItem = { ...ready, ...of, ...due, ...shown }
+        const text = createText()
+        const entry = { id, title: `${word()} ${word()}`, excerpt: text.slice(0, 2_000), characters: text.length }
+        const item: StoredItem = { ...ready, ...of, ...due, ...entry }
         work.in(ItemCollection, host.organization.id).insert(item)
         const version = { ...ready, id: versionId(id, 1), item_id: id, version: 1, bytes: text.length, text, created_at: at }
         work.in(VersionCollection, host.organization.id).insert(version)
       }
     })
   const textOf = (words: number) => Array.from({ length: words }, word).join(" ")
-  for (let made = 0; made < items; made += 500) await insert(500, () => textOf(wordsEach))
+  for (let count = 0; count < items; count += 500) await insert(500, () => textOf(wordsEach))
   for (const [name, words] of Object.entries(long))
-    for (let made = 0; made < longEach; made += 5) await insert(5, () => `${name} ${`${name} `.repeat(words / 20)}${textOf(words)}`)
+    for (let count = 0; count < longEach; count += 5) await insert(5, () => `${name} ${`${name} `.repeat(words / 20)}${textOf(words)}`)
 }

@@ -71,7 +71,7 @@ export async function indexCosts(): Promise<IndexCost[]> {
 }
 
 async function commitAll(store: StartedStore, spec: CollectionSpec): Promise<void> {
-  for (let done = 0; done < commits; done += connections) {
+  for (let count = 0; count < commits; count += connections) {
     await Promise.all(Array.from({ length: connections }, () => store.commit(oneOf(spec))))
   }
 }

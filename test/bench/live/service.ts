@@ -10,10 +10,10 @@ process.send?.({ url: host.url, token: host.adminKey })
 
 process.on("message", async (message) => {
   const { channel } = message as { channel: string }
-  const sent = String(process.hrtime.bigint())
+  const sentAt = String(process.hrtime.bigint())
   await host
     .get(UnitsOfWork)
-    .run((work) => void host.get(Live).stage(work, host.organization.id, { channel, event: "bench", data: { sent } }))
+    .run((work) => void host.get(Live).stage(work, host.organization.id, { channel, event: "bench", data: { sent: sentAt } }))
 })
 process.on("disconnect", () => {
   host

@@ -76,7 +76,7 @@ async function run({ url, connections, seconds, perSecond, repeat }: RunSpec): P
   const free: OpenClient[] = []
   const latencies: number[] = []
   let [ok, other, finishing, ran] = [0, 0, false, 0]
-  let [began, ended, sent] = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY, 0]
+  let [began, ended, sentCount] = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY, 0]
   let cpu = process.cpuUsage()
 
   const others = new Map<string, number>()
@@ -97,24 +97,24 @@ async function run({ url, connections, seconds, perSecond, repeat }: RunSpec): P
   const pace = () => {
     if (perSecond === undefined || finishing) return
     const now = performance.now()
-    for (const due = ((now - began + settleMs) * perSecond) / 1_000; sent < due && free.length > 0; sent++) {
+    for (const due = ((now - began + settleMs) * perSecond) / 1_000; sentCount < due && free.length > 0; sentCount++) {
       const client = free.shift() as OpenClient
-      client.lag = now - (began - settleMs) - (sent * 1_000) / perSecond
+      client.lag = now - (began - settleMs) - (sentCount * 1_000) / perSecond
       client.reqsMadeThisSecond = 0
       client.paused = false
       client._doRequest()
     }
   }
 
-  const done = Promise.withResolvers<void>()
+  const completion = Promise.withResolvers<void>()
   const settings = {
     url,
     connections,
     duration: seconds + 2 * timeoutS,
     timeout: timeoutS,
     sampleInt: 100,
-    setupClient(given) {
-      const client = given as OpenClient
+    setupClient(input) {
+      const client = input as OpenClient
       clients.push(client)
       client.getRequestBuffer = () => {
         const request = requests.take()
@@ -123,7 +123,7 @@ async function run({ url, connections, seconds, perSecond, repeat }: RunSpec): P
       }
     },
   } as autocannon.Options
-  const instance = autocannon(settings, (error) => (error ? done.reject(error) : done.resolve()))
+  const instance = autocannon(settings, (error) => (error ? completion.reject(error) : completion.resolve()))
   instance.on("start", () => {
     began = performance.now() + settleMs
     if (perSecond !== undefined) {
@@ -136,8 +136,8 @@ async function run({ url, connections, seconds, perSecond, repeat }: RunSpec): P
     setTimeout(finish, settleMs + seconds * 1_000)
   })
   const pacing = perSecond === undefined ? undefined : setInterval(pace, 1)
-  instance.on("response", (given, status, _bytes, milliseconds) => {
-    const client = given as OpenClient
+  instance.on("response", (input, status, _bytes, milliseconds) => {
+    const client = input as OpenClient
     if (status >= 200 && status < 300) ok++
     else refused(String(status))
     const now = performance.now()
@@ -149,7 +149,7 @@ async function run({ url, connections, seconds, perSecond, repeat }: RunSpec): P
     }
   })
   instance.on("reqError", (error) => refused(String((error as Error | undefined)?.message ?? "no answer")))
-  await done.promise
+  await completion.promise
   clearInterval(pacing)
   const sorted = Float64Array.from(latencies).sort()
   const at = (share: number) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN

@@ -2,7 +2,7 @@
 // compiled and its cost the same for everyone it measures.
 import { type ChildProcess, fork } from "node:child_process"
 import { join } from "node:path"
-import { told } from "../children.ts"
+import { readMessage } from "../children.ts"
 import type { Measured, Order, RunSpec } from "./generator.ts"
 import type { RequestSpec } from "./requests.ts"
 
@@ -32,7 +32,7 @@ export class Load {
   }
 
   #ask<T>(order: Order): Promise<T> {
-    const answer = told<T>(this.#process)
+    const answer = readMessage<T>(this.#process)
     this.#process.send(order)
     return answer
   }

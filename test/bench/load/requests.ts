@@ -25,10 +25,10 @@ export class RequestPool {
   readonly #ends: Uint32Array
   #next = 0
 
-  constructor(spec: RequestSpec, wanted: number) {
-    const one = requestOf(spec, 0).length + growth
-    this.count = Math.max(1, Math.min(wanted, Math.floor(maxBytes / one)))
-    this.#bytes = Buffer.allocUnsafeSlow(this.count * one)
+  constructor(spec: RequestSpec, expected: number) {
+    const value = requestOf(spec, 0).length + growth
+    this.count = Math.max(1, Math.min(expected, Math.floor(maxBytes / value)))
+    this.#bytes = Buffer.allocUnsafeSlow(this.count * value)
     this.#ends = new Uint32Array(this.count)
     let end = 0
     for (let index = 0; index < this.count; index++) {

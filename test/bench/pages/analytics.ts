@@ -11,7 +11,7 @@ import { CopiesCollection } from "../../../plugins/pages/page-analytics/collecti
 import { quoted, segmentColumns } from "../../../plugins/pages/page-analytics/event-columns.ts"
 import { eventsView, views } from "../../../plugins/pages/page-analytics/views.ts"
 import { benchFolder } from "../machine.ts"
-import { type BenchOptions, wanted } from "../options.ts"
+import { type BenchOptions, isSelected } from "../options.ts"
 import { type Row, rowOf } from "../table.ts"
 import { AnalyticsFixture, seal } from "./sealed-events.ts"
 import { rowAt } from "./synthetic-events.ts"
@@ -41,8 +41,8 @@ const allQueries = queryName("all ten")
 const ingestName = "pages/ingest"
 
 export async function* analyticsRows(options: BenchOptions): AsyncGenerator<Row> {
-  const asked = Object.entries(questions).filter(([name]) => wanted(options, queryName(name)) || wanted(options, allQueries))
-  if (asked.length === 0 && !wanted(options, ingestName)) return
+  const requests = Object.entries(questions).filter(([name]) => isSelected(options, queryName(name)) || isSelected(options, allQueries))
+  if (requests.length === 0 && !isSelected(options, ingestName)) return
   const { note, events, runs = 3 } = options
   note(`pages: ${events} events`)
   const dataDir = benchFolder()
@@ -51,9 +51,9 @@ export async function* analyticsRows(options: BenchOptions): AsyncGenerator<Row>
   const host = await testHost({ dataDir, env: { MILLRACE_LOG_LEVEL: "warn", MILLRACE_PLUGINS_SETTINGS: JSON.stringify(settings) } })
   const fixture = await AnalyticsFixture.make(host, dataDir)
   try {
-    if (wanted(options, ingestName)) yield await ingest(fixture, Math.min(events, 300_000), runs)
-    if (asked.length > 0) {
-      for await (const row of queries(fixture, events, runs, asked)) if (wanted(options, row.name)) yield row
+    if (isSelected(options, ingestName)) yield await ingest(fixture, Math.min(events, 300_000), runs)
+    if (requests.length > 0) {
+      for await (const row of queries(fixture, events, runs, requests)) if (isSelected(options, row.name)) yield row
     }
   } finally {
     await fixture.engine.stop()
@@ -73,8 +73,8 @@ async function ingest(fixture: AnalyticsFixture, count: number, runs: number): P
   for (let run = 0; run < runs; run++) {
     figures.peer.push(await timed(count, () => append(rows)))
     figures.ours.push(await timed(count, () => seal(fixture, (index) => rows[index] as DatasetRow, count, asMany)))
-    const held = (await fixture.copies().segments(await fixture.live())).reduce((sum, segment) => sum + segment.rows, 0)
-    if (held !== count) throw new Error(`${ingestName}: the run is void: ${held} of ${count} rows were sealed`)
+    const rowCount = (await fixture.copies().segments(await fixture.live())).reduce((sum, segment) => sum + segment.rows, 0)
+    if (rowCount !== count) throw new Error(`${ingestName}: the run is void: ${rowCount} of ${count} rows were sealed`)
     await drop(fixture)
   }
   return rowOf(ingestName, "rows/s", figures.ours, "Appender", figures.peer, "goal 0.5 at least")
@@ -143,7 +143,7 @@ async function* queries(fixture: AnalyticsFixture, count: number, runs: number, 
     for (let run = 0; run < runs; run++) {
       await new Promise((resolve) => setTimeout(resolve, pauseMs))
       const peer = await bare(connection, sql)
-      const ours = await asked(fixture.host, sql)
+      const ours = await runQuery(fixture.host, sql)
       if (ours.rows !== peer.rows) throw new Error(`${name}: the run is void: ${ours.rows} rows here, ${peer.rows} there`)
       figures.ours.push(ours.ms)
       figures.peer.push(peer.ms)
@@ -163,7 +163,7 @@ async function bare(connection: DuckDBConnection, sql: string): Promise<{ ms: nu
   return { ms: performance.now() - began, rows }
 }
 
-async function asked(host: TestHost, sql: string): Promise<{ ms: number; rows: number }> {
+async function runQuery(host: TestHost, sql: string): Promise<{ ms: number; rows: number }> {
   const began = performance.now()
   const { body, status } = await host.api<{ rows: unknown[][]; message?: string }>("POST", "/v1/page-analytics/query", { query: sql })
   if (status !== 200) throw new Error(`${sql}: ${body.message}`)

@@ -4,7 +4,7 @@ import { gzipSync } from "node:zlib"
 import { beacon } from "../../../plugins/pages/page-events/beacon/scripts.generated.ts"
 import { Contest } from "../contest.ts"
 import { Load } from "../load/load.ts"
-import { type BenchOptions, wanted } from "../options.ts"
+import { type BenchOptions, isSelected } from "../options.ts"
 import { express, startPeer } from "../peers/peers.ts"
 import { startService } from "../service/service.ts"
 import { median, type Row, rowOf } from "../table.ts"
@@ -19,8 +19,8 @@ const allowedBytes = 2_048
 const unlimited = { address_per_minute: 10_000_000, organization_per_minute: 10_000_000 }
 
 export async function* collectRows(options: BenchOptions): AsyncGenerator<Row> {
-  if (wanted(options, sizeName)) yield rowOf(sizeName, "bytes gzipped", [gzipSync(beacon).length], "allowed", [allowedBytes])
-  if (!wanted(options, collectName)) return
+  if (isSelected(options, sizeName)) yield rowOf(sizeName, "bytes gzipped", [gzipSync(beacon).length], "allowed", [allowedBytes])
+  if (!isSelected(options, collectName)) return
   const { note, runs = 3 } = options
   const seconds = Math.min(3, options.seconds)
   const service = await startService({ env: { MILLRACE_PLUGINS_SETTINGS: JSON.stringify({ "page-events": unlimited }) } })

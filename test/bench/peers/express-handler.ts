@@ -41,8 +41,8 @@ const app = express()
 app.post("/", express.raw({ type: "application/json" }), (request, response) => {
   const body = request.body as Buffer
   const expected = Buffer.from(`sha256=${createHmac("sha256", secret).update(body).digest("hex")}`)
-  const given = Buffer.from(request.get("x-signature-256") ?? "")
-  if (given.length !== expected.length || !timingSafeEqual(given, expected)) {
+  const bytes = Buffer.from(request.get("x-signature-256") ?? "")
+  if (bytes.length !== expected.length || !timingSafeEqual(bytes, expected)) {
     response.status(401).json({ error: "wrong signature" })
     return
   }

@@ -7,7 +7,7 @@ import { DatabaseSync } from "node:sqlite"
 import { setTimeout as pause } from "node:timers/promises"
 import { freePort } from "../../free-port.ts"
 import { finished } from "../../processes.ts"
-import { child, told } from "../children.ts"
+import { child, readMessage } from "../children.ts"
 import type { Contestant, Keeper } from "../contest.ts"
 import type { RequestSpec } from "../load/load.ts"
 import { benchFolder } from "../machine.ts"
@@ -43,7 +43,7 @@ export async function startHandler(body: RequestSpec["body"]): Promise<KeepingPe
   const folder = benchFolder()
   const secret = randomBytes(24).toString("hex")
   const running = child("peers/express-handler.ts", { NODE_ENV: "production", BENCH_FOLDER: folder, BENCH_SECRET: secret })
-  const { url } = await told<{ url: string }>(running)
+  const { url } = await readMessage<{ url: string }>(running)
   const request = { url, body, hmac: { header: "x-signature-256", secret } }
   const keeps = keeperOf(running.pid ?? 0, join(folder, "leads.db"), { rows: "leads", entries: "log" })
   return { name: handler, contestant: { name: handler, request, keeps }, stop: () => stopped(running, folder) }
@@ -64,9 +64,9 @@ export async function startPocketBase(binary: string, body: RequestSpec["body"])
   await finished(spawn(binary, ["superuser", "upsert", email, password, ...data], { stdio: "ignore" }))
   const base = `http://127.0.0.1:${await freePort()}`
   const running = spawn(binary, ["serve", "--http", base.slice("http://".length), ...data], { stdio: "ignore" })
-  const call = async (path: string, given: object, token = "") => {
+  const call = async (path: string, input: object, token = "") => {
     const headers = { "content-type": "application/json", ...(token === "" ? {} : { authorization: token }) }
-    const answer = await fetch(base + path, { method: "POST", headers, body: JSON.stringify(given) })
+    const answer = await fetch(base + path, { method: "POST", headers, body: JSON.stringify(input) })
     if (!answer.ok) throw new BenchProblem(`PocketBase answered POST ${path} with ${answer.status}: ${await answer.text()}`)
     return (await answer.json()) as { token?: string }
   }

@@ -68,12 +68,12 @@ async function install(folder: string): Promise<void> {
       maxBuffer: 16 << 20,
     })
   } catch (cause) {
-    const said = String((cause as { stderr?: string }).stderr ?? cause)
+    const message = String((cause as { stderr?: string }).stderr ?? cause)
       .trim()
       .split("\n")
       .slice(-3)
       .join(" ")
-    throw new BenchProblem(`Node-RED could not be installed with npm; --peers needs an npm registry. npm said: ${said}`, { cause })
+    throw new BenchProblem(`Node-RED could not be installed with npm; --peers needs an npm registry. npm said: ${message}`, { cause })
   }
 }
 

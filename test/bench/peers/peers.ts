@@ -1,7 +1,7 @@
 // The servers beside which an event is measured, in processes of their own: they parse the body, send it back and keep
 // nothing.
 import type { ChildProcess } from "node:child_process"
-import { child, told } from "../children.ts"
+import { child, readMessage } from "../children.ts"
 
 export interface Peer {
   readonly name: string
@@ -16,6 +16,6 @@ const files: Readonly<Record<string, string>> = { [express]: "peers/express-echo
 
 export async function startPeer(name: typeof express | typeof http): Promise<Peer> {
   const running: ChildProcess = child(files[name] ?? "", { NODE_ENV: "production" })
-  const { url } = await told<{ url: string }>(running)
+  const { url } = await readMessage<{ url: string }>(running)
   return { name, url, stop: () => running.disconnect() }
 }

@@ -6,7 +6,7 @@ import { join, resolve } from "node:path"
 import { loadConfig } from "../../../core/kernel/config.ts"
 import { openCompiler } from "../../../core/rehearsal/compiler.ts"
 import { validateFiles } from "../../../plugins/capture/pipeline-files/commands/validate.ts"
-import { child, told } from "../children.ts"
+import { child, readMessage } from "../children.ts"
 import { type Row, rowOf } from "../table.ts"
 import { secretVariable, writeDocuments } from "./documents.ts"
 
@@ -24,15 +24,15 @@ const root = resolve(import.meta.dirname, "../../..")
 const names = { validate: "pipelines/validate", first: "pipelines/first-start", again: "pipelines/start", idle: "pipelines/idle" }
 
 export async function* pipelineRows({ only, runs }: PipelinesBenchOptions): AsyncGenerator<Row> {
-  const wanted = (name: string) => name.startsWith(only)
-  if (!Object.values(names).some(wanted)) return
+  const isSelected = (name: string) => name.startsWith(only)
+  if (!Object.values(names).some(isSelected)) return
   // On the project's own disk: /tmp may be memory.
   const folder = mkdtempSync(join(root, "data-bench-"))
   try {
     const files = writeDocuments(join(folder, "pipelines"), count)
-    if (wanted(names.validate)) yield await validated(files, runs)
-    if ([names.first, names.again, names.idle].some(wanted)) {
-      for (const row of await started(folder, runs)) if (wanted(row.name)) yield row
+    if (isSelected(names.validate)) yield await validated(files, runs)
+    if ([names.first, names.again, names.idle].some(isSelected)) {
+      for (const row of await started(folder, runs)) if (isSelected(row.name)) yield row
     }
   } finally {
     rmSync(folder, { recursive: true, force: true })
@@ -87,9 +87,9 @@ type Weigh = (from: number, to: number) => Promise<number>
 async function startService(env: Record<string, string>, use?: (weigh: Weigh) => Promise<void>): Promise<number> {
   const service = child("pipelines/service.ts", env)
   try {
-    const { ready_ms } = await told<{ ready_ms: number }>(service)
+    const { ready_ms } = await readMessage<{ ready_ms: number }>(service)
     await use?.(async (from, to) => {
-      const answer = told<{ bytes: number }>(service)
+      const answer = readMessage<{ bytes: number }>(service)
       service.send({ from, to })
       return (await answer).bytes
     })

@@ -27,12 +27,12 @@ export function processTree(root: number): ProcessTree {
 }
 
 function members(pid: number): number[] {
-  const found = [pid]
-  for (const thread of listed(`/proc/${pid}/task`)) {
+  const matches = [pid]
+  for (const thread of entriesOf(`/proc/${pid}/task`)) {
     const children = read(`/proc/${pid}/task/${thread}/children`).trim()
-    if (children !== "") for (const one of children.split(" ")) found.push(...members(Number(one)))
+    if (children !== "") for (const part of children.split(" ")) matches.push(...members(Number(part)))
   }
-  return found
+  return matches
 }
 
 function cpuOf(pid: number): number {
@@ -43,7 +43,7 @@ function cpuOf(pid: number): number {
 }
 
 function threadsOf(pid: number, prefix: string): [name: string, us: number][] {
-  return listed(`/proc/${pid}/task`).map((thread) => {
+  return entriesOf(`/proc/${pid}/task`).map((thread) => {
     const name = Number(thread) === pid ? "main" : read(`/proc/${pid}/task/${thread}/comm`).trim()
     return [prefix + name, Number(read(`/proc/${pid}/task/${thread}/schedstat`).split(" ")[0]) / 1_000]
   })
@@ -62,7 +62,7 @@ function read(file: string): string {
   }
 }
 
-function listed(folder: string): string[] {
+function entriesOf(folder: string): string[] {
   try {
     return readdirSync(folder)
   } catch {

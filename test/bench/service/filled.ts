@@ -2,7 +2,7 @@
 import { randomBytes } from "node:crypto"
 import { type TestHost, testHost } from "#core/testing"
 import { benchFolder } from "../machine.ts"
-import { type BenchOptions, BenchProblem, wanted } from "../options.ts"
+import { type BenchOptions, BenchProblem, isSelected } from "../options.ts"
 import { type Row, rowOf } from "../table.ts"
 import { startMongo } from "./mongo.ts"
 import { startService } from "./service.ts"
@@ -10,14 +10,14 @@ import { startService } from "./service.ts"
 export type Get = <T>(path: string) => Promise<T>
 
 /** By the end of the row's name: asks once, `place` times after the first. */
-export type Asked = Readonly<Record<string, (place: number) => Promise<unknown>>>
+export type Queries = Readonly<Record<string, (place: number) => Promise<unknown>>>
 
 interface Filled {
   /** What the rows' names begin with. */
   readonly area: string
   readonly allowedMs: number
   fill(host: TestHost, store: string): Promise<void>
-  asked(get: Get, store: string): Promise<Asked>
+  buildQueries(get: Get, store: string): Promise<Queries>
 }
 
 const stores = ["sqlite", "mongodb"] as const
@@ -26,7 +26,7 @@ const asks = 200
 
 export async function* filledRows(options: BenchOptions, filled: Filled): AsyncGenerator<Row> {
   for (const store of stores) {
-    if (!wanted(options, `${filled.area}/${store}/`)) continue
+    if (!isSelected(options, `${filled.area}/${store}/`)) continue
     const mongo = store === "mongodb" ? await startMongo() : undefined
     if (store === "mongodb" && !mongo)
       throw new BenchProblem(`${filled.area}/mongodb: there is no mongod to be had; name one by MONGOMS_SYSTEM_BINARY.`)
@@ -62,9 +62,9 @@ async function* rowsOn(store: string, storageUrl: string | undefined, options: B
       if (!answer.ok) throw new BenchProblem(`GET ${path} was answered ${answer.status}: ${await answer.text()}`)
       return (await answer.json()) as T
     }
-    for (const [name, ask] of Object.entries(await filled.asked(get, store))) {
+    for (const [name, ask] of Object.entries(await filled.buildQueries(get, store))) {
       const row = `${filled.area}/${store}/${name}`
-      if (!wanted(options, row)) continue
+      if (!isSelected(options, row)) continue
       options.note(row)
       for (let place = 0; place < warm; place++) await ask(place)
       const took: number[] = []

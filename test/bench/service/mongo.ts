@@ -33,8 +33,8 @@ export async function startMongo(): Promise<Mongo | undefined> {
 }
 
 function findBinary(): string | undefined {
-  const named = process.env["MONGOMS_SYSTEM_BINARY"]
-  const candidates = named ? [named] : (process.env["PATH"] ?? "").split(delimiter).map((folder) => join(folder, "mongod"))
+  const mongodPath = process.env["MONGOMS_SYSTEM_BINARY"]
+  const candidates = mongodPath ? [mongodPath] : (process.env["PATH"] ?? "").split(delimiter).map((folder) => join(folder, "mongod"))
   return candidates.find(runs) ?? fetched()
 }
 

@@ -92,16 +92,16 @@ export async function startService({ storageUrl, env = {}, preload = [] }: Servi
 }
 
 async function notAccepted(api: Service["api"]): Promise<string> {
-  const found: string[] = []
+  const matches: string[] = []
   const { event_pipelines } = await api<{ event_pipelines: { slug: string }[] }>("GET", "/v1/event-pipelines?limit=200")
   for (const { slug } of event_pipelines) {
     for (const status of ["failed", "rejected"]) {
       const path = `/v1/event-pipelines/${slug}/executions?status=${status}&limit=1`
       const { executions } = await api<{ executions: { cause: string; error: { message: string } | null }[] }>("GET", path)
-      for (const { cause, error } of executions) found.push(`${slug} ${status}: ${cause} (${error?.message})`)
+      for (const { cause, error } of executions) matches.push(`${slug} ${status}: ${cause} (${error?.message})`)
     }
   }
-  return found.join("; ")
+  return matches.join("; ")
 }
 
 async function call<T>(url: string, key: string, method: string, body: unknown): Promise<T> {

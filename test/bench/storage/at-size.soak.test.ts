@@ -11,16 +11,16 @@ describe("the store at size", function () {
   this.timeout(900_000)
 
   it(`takes ${rows} events into bounded memory and answers pages of them`, async () => {
-    const found: Row[] = []
+    const matches: Row[] = []
     // Throws where rows, entries and answers are not equally many.
-    for await (const row of sizeRows({ rows, seconds: 2, runs: 1, warmSeconds: 2, note: () => undefined })) found.push(row)
-    printTable(found)
-    const byName = new Map(found.map((row) => [row.name, row]))
+    for await (const row of sizeRows({ rows, seconds: 2, runs: 1, warmSeconds: 2, note: () => undefined })) matches.push(row)
+    printTable(matches)
+    const byName = new Map(matches.map((row) => [row.name, row]))
     const memory = byName.get("storage/size/memory")
     expect(memory?.ours_range[1], "megabytes").to.be.within(1, 1_100)
     // It may waver, and must not follow the number of events.
     expect(memory?.ratio).to.be.below(1.25)
-    const pages = found.filter(({ name }) => name.startsWith("storage/size/page/"))
+    const pages = matches.filter(({ name }) => name.startsWith("storage/size/page/"))
     expect(pages.map(({ name }) => name.split("/").at(-1))).to.include.members([
       "rows",
       "rows-by-key",

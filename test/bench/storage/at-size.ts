@@ -35,8 +35,8 @@ export async function* sizeRows(options: SizeOptions): AsyncGenerator<Row> {
     yield memoryRow(memory, rows)
     for (const [name, path] of Object.entries(await pages(service))) {
       note(`storage/size/page/${name}`)
-      const taken = await timesOf(service, path)
-      yield rowOf(`storage/size/page/${name}`, "ms", taken, "allowed", [allowedPageMs], `${rows} rows and entries`)
+      const durations = await timesOf(service, path)
+      yield rowOf(`storage/size/page/${name}`, "ms", durations, "allowed", [allowedPageMs], `${rows} rows and entries`)
     }
     if (rows > scannable) yield await refusalRow(service, rows)
     const other = await startService()
@@ -58,7 +58,7 @@ export async function* sizeRows(options: SizeOptions): AsyncGenerator<Row> {
     )
   } finally {
     load.stop()
-    await Promise.all([service, ...empty].map((one) => one.stop()))
+    await Promise.all([service, ...empty].map((item) => item.stop()))
   }
 }
 
@@ -80,20 +80,23 @@ interface Sample {
 /** Sends that many events; how much memory the service held meanwhile. */
 async function fill(service: Service, load: Load, request: InboundRequest, { rows, note }: SizeOptions): Promise<Sample[]> {
   const samples: Sample[] = []
-  let sent = 0
+  let sentCount = 0
   let unanswered = 0
-  while (sent < rows) {
-    const count = await load.prepare({ ...request, prefix: `fill-${sent}` }, Math.min(maxAtOnce, Math.ceil(rows / 10), rows - sent))
-    const from = sent
+  while (sentCount < rows) {
+    const count = await load.prepare(
+      { ...request, prefix: `fill-${sentCount}` },
+      Math.min(maxAtOnce, Math.ceil(rows / 10), rows - sentCount),
+    )
+    const from = sentCount
     const sampling = setInterval(() => samples.push({ rows: from, mb: service.tree.residentMb() }), 250)
     const began = performance.now()
     const { ok, other } = await load.run({ url: request.url, connections, seconds: 3_600, repeat: false })
     clearInterval(sampling)
     const rate = (ok * 1_000) / (performance.now() - began)
-    samples.push({ rows: sent + ok, mb: service.tree.residentMb() })
-    sent += count
+    samples.push({ rows: sentCount + ok, mb: service.tree.residentMb() })
+    sentCount += count
     unanswered += other
-    note(`storage/size: ${sent} of ${rows} events, ${Math.round(rate)}/s, ${Math.round(samples.at(-1)?.mb ?? 0)} MB`)
+    note(`storage/size: ${sentCount} of ${rows} events, ${Math.round(rate)}/s, ${Math.round(samples.at(-1)?.mb ?? 0)} MB`)
   }
   const books = await service.books()
   if (books.entries !== rows || books.rows !== rows || unanswered > 0)
@@ -138,25 +141,25 @@ async function pages(service: Service): Promise<Record<string, string>> {
 
 /** The first one counts rows, up to what may be gone through. */
 async function refusalRow(service: Service, rows: number): Promise<Row> {
-  const taken: number[] = []
+  const durations: number[] = []
   for (let call = 0; call < 10; call++) {
     const began = performance.now()
-    const said = await service.api("GET", "/v1/datasets/customers/rows?sort=-budget").catch((error: unknown) => String(error))
-    taken.push(performance.now() - began)
-    if (typeof said !== "string" || !said.includes("column_not_indexed"))
-      throw new BenchProblem(`storage/size: sorting ${rows} rows by a column without an index was not refused: ${JSON.stringify(said)}`)
+    const answer = await service.api("GET", "/v1/datasets/customers/rows?sort=-budget").catch((error: unknown) => String(error))
+    durations.push(performance.now() - began)
+    if (typeof answer !== "string" || !answer.includes("column_not_indexed"))
+      throw new BenchProblem(`storage/size: sorting ${rows} rows by a column without an index was not refused: ${JSON.stringify(answer)}`)
   }
-  const [first = Number.NaN] = taken.splice(0, 1)
-  return rowOf("storage/size/unindexed-refused", "ms", taken, "allowed", [allowedPageMs], `${Math.round(first)} ms the first time`)
+  const [first = Number.NaN] = durations.splice(0, 1)
+  return rowOf("storage/size/unindexed-refused", "ms", durations, "allowed", [allowedPageMs], `${Math.round(first)} ms the first time`)
 }
 
 async function timesOf(service: Service, path: string): Promise<number[]> {
-  const taken: number[] = []
+  const durations: number[] = []
   for (let call = 0; call < 60; call++) {
     const began = performance.now()
     await service.api("GET", path)
     // The first ones find code and pages cold.
-    if (call >= 10) taken.push(performance.now() - began)
+    if (call >= 10) durations.push(performance.now() - began)
   }
-  return taken
+  return durations
 }

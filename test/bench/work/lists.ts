@@ -19,7 +19,7 @@ import { WorkstreamTemplates } from "../../../plugins/agents/workstreams/templat
 import { ItemCollection, VersionCollection } from "../../../plugins/data/knowledge/collections.ts"
 import { InvitationsCollection, OrganizationsCollection } from "../../../plugins/platform/organizations/collections.ts"
 import type { BenchOptions } from "../options.ts"
-import { type Asked, filledRows, type Get } from "../service/filled.ts"
+import { filledRows, type Get, type Queries } from "../service/filled.ts"
 import type { Row } from "../table.ts"
 
 const many = 100_000
@@ -29,30 +29,30 @@ const wholeEvents = 10_000
 const maxHeartbeats = 10_000
 
 export async function* workRows(options: BenchOptions): AsyncGenerator<Row> {
-  let known: Known | undefined
+  let existing: ExampleIds | undefined
   yield* filledRows(options, {
     area: "work",
     allowedMs: 20,
     async fill(host, store) {
-      known = await fill(host, (what) => options.note(`work/${store}: ${many} ${what}`))
+      existing = await fill(host, (what) => options.note(`work/${store}: ${many} ${what}`))
     },
-    asked: (get) => asked(get, known as Known),
+    buildQueries: (get) => buildQueries(get, existing as ExampleIds),
   })
 }
 
 /** What is asked for by its id. */
-type Known = Readonly<Record<"heartbeat" | "item" | "thread" | "run" | "assignment", string>>
+type ExampleIds = Readonly<Record<"heartbeat" | "item" | "thread" | "run" | "assignment", string>>
 
-async function fill(host: TestHost, note: (what: string) => void): Promise<Known> {
+async function fill(host: TestHost, note: (what: string) => void): Promise<ExampleIds> {
   const organization = host.organization.id
   const at = timestamp(host.clock.now())
   const times = { revision: 1, created_at: at, updated_at: at }
-  const insert = async (collection: CollectionSpec, count: number, made: (n: number) => object) => {
+  const insert = async (collection: CollectionSpec, count: number, createDocument: (n: number) => object) => {
     note(collection.name)
     for (let from = 0; from < count; from += perCommit) {
       const work = new StagedWork(`fill ${collection.name} ${from}`)
       for (let n = from; n < Math.min(count, from + perCommit); n++) {
-        const stored = { id: host.get(Ids).uuid(), ...made(n) } as Document
+        const stored = { id: host.get(Ids).uuid(), ...createDocument(n) } as Document
         if (collection.scope === "organization") work.in(collection as typeof WorkstreamCollection, organization).insert(stored as never)
         else work.in(collection as typeof OrganizationsCollection).insert(stored as never)
       }
@@ -60,9 +60,9 @@ async function fill(host: TestHost, note: (what: string) => void): Promise<Known
     }
   }
   const of = <T>(list: readonly T[], n: number) => list[n % list.length] as T
-  const made = async (slug: string) =>
+  const createWorkstream = async (slug: string) =>
     (await host.api<{ workstream: { id: string } }>("POST", "/v1/workstreams", { title: slug, slug })).body.workstream.id
-  const [whole, full] = [await made("whole"), await made("full")]
+  const [whole, full] = [await createWorkstream("whole"), await createWorkstream("full")]
   const [assignment, thread, run, item] = [randomUUID(), randomUUID(), randomUUID(), randomUUID()]
   const beating = { name: "Beats", kind: "script", interval_minutes: 600, state: "paused", script_js: "function script() { return null }" }
   const heartbeat = (await host.api<{ id: string }>("POST", "/v1/heartbeats", beating)).body.id
@@ -91,9 +91,9 @@ async function fill(host: TestHost, note: (what: string) => void): Promise<Known
   }))
   const decision = { applicability: "", approval_id: null, authorized_at: null, decided_by_user_id: null, decider_kind: "", source: "" }
   const decided = { decider_rationale: "", decision_class: "", evidence_kind: "", execution_status: "not_started", outcome_label: "" }
-  const told = { outcome_status: "unknown", proposed_at: at, rejected_at: null, subject_kind: "", subject_label: "", why: "Because." }
+  const proposal = { outcome_status: "unknown", proposed_at: at, rejected_at: null, subject_kind: "", subject_label: "", why: "Because." }
   await insert(PartCollection, 530, (n) => ({
-    ...{ ...part("decision", n), ...decision, ...decided, ...told, status: of(["proposed", "rejected"], n), what: `Decision ${n}` },
+    ...{ ...part("decision", n), ...decision, ...decided, ...proposal, status: of(["proposed", "rejected"], n), what: `Decision ${n}` },
     ...{ superseded_by_decision_slug: "", supersedes_decision_slug: "" },
   }))
   const event = (n: number) => ({ actor_id: null, actor_type: "service", body: `Event ${n} of a workstream.`, created_at: at })
@@ -146,14 +146,22 @@ async function fill(host: TestHost, note: (what: string) => void): Promise<Known
 
   const by = { created_by_user_id: null, message_count: 0 }
   await insert(ThreadCollection, many, (n) => ({ ...(n === 0 ? { id: thread } : {}), title: `Thread ${n}`, ...by, ...times }))
-  const said = { role: "user", author: "somebody", content: "What was said in a message of a thread.", agent_run_id: null }
-  await insert(MessageCollection, many, () => ({ thread_id: thread, ...said, created_at: at }))
-  const asked = { subject: null, attempt_number: 1, input: "Write.", output: "Written.", summary: "Written.", result_kind: "", handles: [] }
+  const message = { role: "user", author: "somebody", content: "What was said in a message of a thread.", agent_run_id: null }
+  await insert(MessageCollection, many, () => ({ thread_id: thread, ...message, created_at: at }))
+  const request = {
+    subject: null,
+    attempt_number: 1,
+    input: "Write.",
+    output: "Written.",
+    summary: "Written.",
+    result_kind: "",
+    handles: [],
+  }
   const over = { terminal_reason: "", cost_millicents: 0, requested_by: null, revision: 1, created_at: at, started_at: at, ended_at: at }
   await insert(AgentRunCollection, many, (n) => ({
     ...(n === 0 ? { id: run } : {}),
     ...{ agent_id: thread, agent_key: of(["writer", "reader"], n), thread_id: of([thread, run, item], n) },
-    ...{ state: of(["succeeded", "failed", "canceled", "succeeded", "succeeded"], n), ...asked, ...over },
+    ...{ state: of(["succeeded", "failed", "canceled", "succeeded", "succeeded"], n), ...request, ...over },
   }))
   const step = { run_id: run, attempt_number: 1, kind: "reported", detail: "How far it is.", cost_millicents: 0, at }
   await insert(RunStepCollection, many, () => step)
@@ -162,7 +170,7 @@ async function fill(host: TestHost, note: (what: string) => void): Promise<Known
   return { heartbeat, item, thread, run, assignment }
 }
 
-async function asked(get: Get, { heartbeat, item, thread, run, assignment }: Known): Promise<Asked> {
+async function buildQueries(get: Get, { heartbeat, item, thread, run, assignment }: ExampleIds): Promise<Queries> {
   const full = "/v1/workstreams/full"
   const paths: Record<string, string> = {
     "workstreams/whole": "/v1/workstreams/whole",

@@ -14,10 +14,10 @@ describe("watched folders", () => {
     folder = new CommandFolder()
     changes = new Changes()
     witness = new Changes()
-    const [one, other, nowhere] = ["one", "other", "nowhere"].map((name) => join(folder.path, name)) as [string, string, string]
-    for (const path of [one, other]) mkdirSync(path)
-    changes.watch([one, nowhere])
-    witness.watch([one, other])
+    const [first, second, nowhere] = ["one", "other", "nowhere"].map((name) => join(folder.path, name)) as [string, string, string]
+    for (const path of [first, second]) mkdirSync(path)
+    changes.watch([first, nowhere])
+    witness.watch([first, second])
   })
   afterEach(() => {
     changes.stop()
@@ -26,8 +26,8 @@ describe("watched folders", () => {
   })
 
   const witnessed = async (file: string) => {
-    const seen = new Set<string>()
-    while (!seen.has(file)) for (const changed of (await witness.next()) ?? []) seen.add(changed)
+    const visited = new Set<string>()
+    while (!visited.has(file)) for (const changed of (await witness.next()) ?? []) visited.add(changed)
   }
 
   it("tell what changed while nobody waited for it", async () => {
@@ -41,7 +41,7 @@ describe("watched folders", () => {
 
   it("tell nothing more once that was ended, whether somebody waits or not", async () => {
     const waiting = changes.next()
-    for (const one of [changes, witness]) one.stop()
+    for (const item of [changes, witness]) item.stop()
     expect(await waiting).to.equal(undefined)
     expect(await witness.next()).to.equal(undefined)
   })

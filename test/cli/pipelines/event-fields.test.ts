@@ -16,7 +16,7 @@ describe("fields that events do not have", () => {
   const validated = async (text: string) => {
     folder.write("pipeline.yaml", text)
     const { code, output } = await folder.run(["validate", "pipeline.yaml"])
-    return { code, output, findings: [...output.matchAll(/^pipeline\.yaml:\d+:\d+ (\w+ [\w-]+)$/gm)].map(([, found]) => found) }
+    return { code, output, findings: [...output.matchAll(/^pipeline\.yaml:\d+:\d+ (\w+ [\w-]+)$/gm)].map(([, match]) => match) }
   }
 
   it("are refused where the transform returns none of the name, with what was meant", async () => {
@@ -36,7 +36,7 @@ describe("fields that events do not have", () => {
       `name: Reminder\nauth_mode: none\n${schema}\ndedupe: { key: "{{ payload.nmae }}" }\npipeline:\n  - { type: respond, body: "{{ event.trip.hour }} {{ event.trip.hours }} {{ event.name.size }}" }\n`,
     )
     expect(
-      findings.filter((one) => one?.startsWith("error")),
+      findings.filter((finding) => finding?.startsWith("error")),
       output,
     ).to.deep.equal(["error template-never-resolves", "error template-never-resolves"])
     expect(output).to.include('"event.trip.hour" never has a value').and.include('"payload.nmae" never has a value')
@@ -48,12 +48,12 @@ describe("fields that events do not have", () => {
     )
     expect([near.code, near.findings], near.output).to.deep.equal([0, ["warning misspelled-event-field"]])
     expect(near.output).to.include('Did you mean "hours_until"?')
-    const known = await validated(
+    const result = await validated(
       mail(
         "acknowledged_warnings: [misspelled-event-field]\nrequest_schema: { type: object, properties: { hours_until: { type: number } } }",
       ),
     )
-    expect(known.findings).to.deep.equal([])
+    expect(result.findings).to.deep.equal([])
     const far = await validated(mail("request_schema: { type: object, properties: { email: { type: string } } }"))
     expect([far.code, far.findings], far.output).to.deep.equal([0, []])
   })

@@ -32,8 +32,8 @@ describe("split leads", () => {
     const host = await testHost()
     const warnings = async (name: string, dataset: string, key: string) => {
       const document = { name, state: "active", auth_mode: "none", pipeline: [writing(dataset, key)] }
-      const made = await host.invoke<{ warnings: string[] }>("event_pipelines.create", document)
-      return made.warnings.filter((text) => text.startsWith("split-leads-dataset"))
+      const lines = await host.invoke<{ warnings: string[] }>("event_pipelines.create", document)
+      return lines.warnings.filter((text) => text.startsWith("split-leads-dataset"))
     }
     try {
       expect(await warnings("Payments", "payments", "payment")).to.deep.equal([])

@@ -36,8 +36,8 @@ describe("plan and apply of a secret from a variable", () => {
     const planned = await folder.run(["plan", "hooked.yaml"], env)
     expect(planned.code, planned.output).to.equal(0)
     expect(planned.output).to.include("+ create     hooked").and.include("HOOK_SECRET, which is not set")
-    const made = await folder.run(["apply", "hooked.yaml"], env)
-    expect(made.output).to.include("+ created    hooked").and.include("HOOK_SECRET, which is not set")
+    const result = await folder.run(["apply", "hooked.yaml"], env)
+    expect(result.output).to.include("+ created    hooked").and.include("HOOK_SECRET, which is not set")
     const first = await stored("hooked")
     expect(first.state).to.equal("proposed")
 
@@ -59,13 +59,13 @@ describe("plan and apply of a secret from a variable", () => {
     expect((await stored("hooked")).state).to.equal("active")
     expect(await signed("hooked", "from-the-variable")).to.equal(200)
     expect(await signed("hooked", "another")).to.equal(401)
-    const done = await folder.run(["apply", "hooked.yaml"], { ...env, HOOK_SECRET: "from-the-variable" })
-    expect(done.output).to.equal("1 unchanged\n")
+    const output = await folder.run(["apply", "hooked.yaml"], { ...env, HOOK_SECRET: "from-the-variable" })
+    expect(output.output).to.equal("1 unchanged\n")
 
     // What has its secret keeps it, and stays as it is, where the variable is gone.
     const before = await stored("hooked")
-    const gone = await folder.run(["apply", "hooked.yaml"], env)
-    expect(gone.output).to.include("1 unchanged").and.include("keeps its secret")
+    const second = await folder.run(["apply", "hooked.yaml"], env)
+    expect(second.output).to.include("1 unchanged").and.include("keeps its secret")
     expect(await stored("hooked")).to.deep.equal(before)
     expect(await signed("hooked", "from-the-variable")).to.equal(200)
   })
@@ -91,11 +91,11 @@ describe("plan and apply of a secret from a variable", () => {
     expect([await signed("turned", "the-leaked-one-of-the-hook"), await signed("turned", "the-fresh-one-of-the-hook")]).to.deep.equal([
       401, 200,
     ])
-    const done = await stored("turned")
-    expect(done.revision).to.equal(before.revision + 1)
+    const wire = await stored("turned")
+    expect(wire.revision).to.equal(before.revision + 1)
     for (const command of ["apply", "plan"]) expect((await folder.run([command, "turned.yaml"], second)).output).to.equal("1 unchanged\n")
     expect((await folder.run(["apply", "turned.yaml"], env)).output).to.include("keeps its secret")
-    expect(await stored("turned")).to.deep.equal(done)
+    expect(await stored("turned")).to.deep.equal(wire)
   })
 
   it("takes a secret that was rotated on the server for a change made there, until the variable holds it", async () => {
@@ -153,13 +153,13 @@ describe("plan and apply of a secret from a variable", () => {
     folder.write("pipelines/away.yaml", hooked().replace("Hooked", "Away"))
     folder.write("pipelines/other.yaml", "name: Other\nauth_mode: none\n")
     expect((await folder.run(["apply", "--force"], env)).code).to.equal(0)
-    const left = new CommandFolder()
+    const commandFolder = new CommandFolder()
     try {
-      left.write("pipelines/other.yaml", "name: Other\nauth_mode: none\n")
-      left.write("pipelines/hooked.yaml", hooked().replace("Hooked", "Later").replace("active", "proposed"))
-      expect((await left.run(["apply"], env)).output).to.include("- disabled   away")
+      commandFolder.write("pipelines/other.yaml", "name: Other\nauth_mode: none\n")
+      commandFolder.write("pipelines/hooked.yaml", hooked().replace("Hooked", "Later").replace("active", "proposed"))
+      expect((await commandFolder.run(["apply"], env)).output).to.include("- disabled   away")
     } finally {
-      left.remove()
+      commandFolder.remove()
     }
     expect((await folder.run(["apply"], env)).output).to.include("~ changed    away")
     expect((await stored("away")).state).to.equal("proposed")

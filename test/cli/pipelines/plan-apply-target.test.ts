@@ -36,13 +36,13 @@ describe("the service that pipelines are planned against", () => {
   }
   /** Another service, and the keys that it was sent. */
   const stranger = async () => {
-    const heard: (string | undefined)[] = []
+    const messages: (string | undefined)[] = []
     const server = createServer((request, response) => {
-      heard.push(request.headers.authorization)
+      messages.push(request.headers.authorization)
       response.writeHead(401).end()
     })
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
-    return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, heard, close: () => server.close() }
+    return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, heard: messages, close: () => server.close() }
   }
 
   it("is that of the current profile, or of the one named, for each command", async () => {
@@ -51,13 +51,13 @@ describe("the service that pipelines are planned against", () => {
     await runMillrace(["profiles", "--use", "default"], { env: home })
     const applied = await folder.run(["apply", "ping.yaml"], home)
     expect([applied.code, applied.output]).to.deep.equal([0, "+ created    ping  ping.yaml\n1 created\n"])
-    const named = await folder.run(["plan", "ping.yaml", "--profile", "other"], home)
-    expect(named.output).to.equal("1 unchanged\n")
+    const result = await folder.run(["plan", "ping.yaml", "--profile", "other"], home)
+    expect(result.output).to.equal("1 unchanged\n")
     const unknown = await folder.run(["plan", "ping.yaml", "--profile", "othr"], home)
     expect([unknown.code, unknown.output.includes('The profile "othr" does not exist')], unknown.output).to.deep.equal([1, true])
 
-    const made = (await host.api<{ inbound_url: string }>("GET", "/v1/event-pipelines/ping")).body
-    const { body } = await host.send<{ pong: boolean }>(made, { n: 1 })
+    const pipeline = (await host.api<{ inbound_url: string }>("GET", "/v1/event-pipelines/ping")).body
+    const { body } = await host.send<{ pong: boolean }>(pipeline, { n: 1 })
     expect(body).to.deep.equal({ pong: true })
     const { executions } = (await host.api<{ executions: { id: string }[] }>("GET", "/v1/event-pipelines/ping/executions")).body
     const ran = await folder.run(["run", "ping.yaml", "--from-execution", executions[0]?.id ?? ""], home)
@@ -80,21 +80,21 @@ describe("the service that pipelines are planned against", () => {
     expect(local.code, local.output).to.equal(0)
     const same = await folder.run(["plan", "ping.yaml", "--url", `${host.url}/`], home)
     expect(same.code, same.output).to.equal(0)
-    const { url, heard, close } = await stranger()
+    const { url, heard: messages, close } = await stranger()
     try {
-      const given = [
+      const results = [
         await folder.run(["plan", "ping.yaml", "--url", url], home),
         await folder.run(["apply", "ping.yaml"], { ...home, MILLRACE_URL: url }),
         await folder.run(["tail", "--url", url], home),
       ]
-      for (const { code, output } of given) {
+      for (const { code, output } of results) {
         expect([code, output.trim()]).to.deep.equal([3, `No key is stored for ${url}: run \`millrace login\`, or set MILLRACE_KEY.`])
       }
       await login()
       expect((await folder.run(["plan", "ping.yaml", "--url", url], home)).code).to.equal(3)
-      expect(heard).to.deep.equal([])
+      expect(messages).to.deep.equal([])
       await folder.run(["plan", "ping.yaml", "--url", url, "--key", "given"], home)
-      expect(heard).to.deep.equal(["Bearer given"])
+      expect(messages).to.deep.equal(["Bearer given"])
     } finally {
       close()
     }

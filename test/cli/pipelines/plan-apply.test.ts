@@ -48,12 +48,12 @@ describe("pipelines against a running service", () => {
     expect(await pipelines()).to.deep.equal([])
     const applied = await folder.run(["apply"], env)
     expect([applied.code, applied.output]).to.deep.equal([0, "+ created    lead  pipelines/lead.yaml\n1 created\n"])
-    const made = await lead_()
+    const wire = await lead_()
     const again = await folder.run(["apply"], env)
     expect([again.code, again.output]).to.deep.equal([0, "1 unchanged\n"])
-    expect((await lead_()).revision).to.equal(made.revision)
+    expect((await lead_()).revision).to.equal(wire.revision)
 
-    for (const budget of [50, 150, 500]) expect((await host.send(made, { email: `B${budget}@example.com`, budget })).status).to.equal(200)
+    for (const budget of [50, 150, 500]) expect((await host.send(wire, { email: `B${budget}@example.com`, budget })).status).to.equal(200)
     folder.write("pipelines/lead.yaml", lead(200).replace(">= 100", ">= 200"))
     const replayed = await folder.run(["plan", "--replay", "100"], env)
     expect(replayed.code).to.equal(0)
@@ -66,16 +66,16 @@ describe("pipelines against a running service", () => {
     expect(
       await host.api("GET", "/v1/event-pipelines/lead/executions").then(({ body }) => (body["executions"] as object[]).length),
     ).to.equal(3)
-    expect((await lead_()).revision).to.equal(made.revision)
+    expect((await lead_()).revision).to.equal(wire.revision)
   })
 
   it("replays more events than a page holds", async () => {
     const many = (body: string) => `name: Many\nstate: active\nauth_mode: none\npipeline: [{ type: respond, body: ${body} }]\n`
     folder.write("many.yaml", many("{ n: 1 }"))
     expect((await folder.run(["apply", "many.yaml"], env)).code).to.equal(0)
-    const made = (await host.api<Wire>("GET", "/v1/event-pipelines/many")).body
+    const wire = (await host.api<Wire>("GET", "/v1/event-pipelines/many")).body
     const events = Array.from({ length: 230 }, (_, n) => n)
-    const answers = await Promise.all(events.map((n) => host.send(made, { n })))
+    const answers = await Promise.all(events.map((n) => host.send(wire, { n })))
     expect(answers.filter(({ status }) => status === 200)).to.have.length(230)
     folder.write("many.yaml", many("{ n: 2 }"))
     const [some, none] = await Promise.all([
@@ -92,10 +92,10 @@ describe("pipelines against a running service", () => {
     const own = { ...env, GUARD: "the-guards-secret" }
     folder.write("guarded.yaml", guarded(1))
     expect((await folder.run(["apply", "guarded.yaml"], own)).code).to.equal(0)
-    const made = (await host.api<Wire>("GET", "/v1/event-pipelines/guarded")).body
-    for (const n of [1, 2, 3]) expect((await host.send(made, { n }, { secret: "the-guards-secret" })).status).to.equal(200)
+    const wire = (await host.api<Wire>("GET", "/v1/event-pipelines/guarded")).body
+    for (const n of [1, 2, 3]) expect((await host.send(wire, { n }, { secret: "the-guards-secret" })).status).to.equal(200)
     for (const n of [4, 5, 6])
-      expect((await host.send(made, { n }, { headers: { "x-signature-256": `sha256=${n}` } })).status).to.equal(401)
+      expect((await host.send(wire, { n }, { headers: { "x-signature-256": `sha256=${n}` } })).status).to.equal(401)
     const { body } = await host.api("GET", "/v1/event-pipelines/guarded/executions")
     const refused = (body["executions"] as { status: string }[]).filter(({ status }) => status === "rejected").length
     folder.write("guarded.yaml", guarded(2))
@@ -196,16 +196,16 @@ describe("pipelines against a running service", () => {
     folder.write("pipelines/gone.yaml", "name: Gone\nstate: active\nauth_mode: none\n")
     folder.write("pipelines/lead.yaml", lead(200))
     expect((await folder.run(["apply", "--force"], env)).code).to.equal(0)
-    const left = new CommandFolder()
+    const commandFolder = new CommandFolder()
     try {
-      left.write("pipelines/lead.yaml", lead(200))
-      expect((await left.run(["apply", "pipelines/lead.yaml"], env)).output).to.equal("1 unchanged\n")
+      commandFolder.write("pipelines/lead.yaml", lead(200))
+      expect((await commandFolder.run(["apply", "pipelines/lead.yaml"], env)).output).to.equal("1 unchanged\n")
       expect((await pipelines()).find(({ slug }) => slug === "gone")?.state).to.equal("active")
-      expect((await left.run(["apply"], env)).output).to.include("- disabled   gone  its file was removed")
+      expect((await commandFolder.run(["apply"], env)).output).to.include("- disabled   gone  its file was removed")
       expect((await pipelines()).find(({ slug }) => slug === "gone")?.state).to.equal("disabled")
-      expect((await left.run(["plan"], env)).output).to.equal("1 unchanged\n")
+      expect((await commandFolder.run(["plan"], env)).output).to.equal("1 unchanged\n")
     } finally {
-      left.remove()
+      commandFolder.remove()
     }
   })
 

@@ -185,9 +185,9 @@ describe("pipelines run, what is given", () => {
       ],
       [["run", "demo.yaml"], "Give one event: --event FILE, --body FILE, or --from-execution ID."],
     ]
-    for (const [args, said] of cases) {
+    for (const [args, message] of cases) {
       const { code, output } = await folder.run(args)
-      expect([code, output.trim()]).to.deep.equal([2, said])
+      expect([code, output.trim()]).to.deep.equal([2, message])
     }
   })
 
@@ -197,12 +197,12 @@ describe("pipelines run, what is given", () => {
       "name: Call\nauth_mode: none\npipeline:\n  - { id: ask, type: http.request, url: https://a.example.com/x, await: true }\n",
     )
     folder.write("event.json", "{}")
-    const [shown, json] = await Promise.all([
+    const [result, json] = await Promise.all([
       folder.run(["run", "call.yaml", "--event", "event.json"]),
       folder.run(["run", "call.yaml", "--event", "event.json", "--json"]),
     ])
-    expect(shown.output).to.match(/ask +http\.request +done .*\(made up: nothing was sent\)/)
-    expect(shown.output).to.match(/would call +POST https:\/\/a\.example\.com\/x.* -> 200 \{\} \(made up/)
+    expect(result.output).to.match(/ask +http\.request +done .*\(made up: nothing was sent\)/)
+    expect(result.output).to.match(/would call +POST https:\/\/a\.example\.com\/x.* -> 200 \{\} \(made up/)
     expect(JSON.parse(json.output)).to.have.property("made_up")
   })
 

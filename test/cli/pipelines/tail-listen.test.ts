@@ -27,24 +27,24 @@ describe("events of a running service", () => {
   afterEach(() => folder.remove())
 
   it("tails events, filtered, and sends accepted ones on", async () => {
-    const heard: { headers: IncomingHttpHeaders; body: string }[] = []
-    let told = () => {}
+    const args: { headers: IncomingHttpHeaders; body: string }[] = []
+    let notify = () => {}
     const arrived = new Promise<void>((resolve) => {
-      told = resolve
+      notify = resolve
     })
     const local = createServer((request, response) => {
       let body = ""
       request.on("data", (chunk: Buffer) => (body += chunk.toString()))
       request.on("end", () => {
-        heard.push({ headers: request.headers, body })
+        args.push({ headers: request.headers, body })
         response.end("ok")
-        told()
+        notify()
       })
     })
     await new Promise<void>((resolve) => local.listen(0, "127.0.0.1", resolve))
     const target = `http://127.0.0.1:${(local.address() as AddressInfo).port}/hook`
     const schema = { type: "object", required: ["email"] }
-    const { body: made } = await host.api<Wire>("POST", "/v1/event-pipelines", {
+    const { body: wire } = await host.api<Wire>("POST", "/v1/event-pipelines", {
       name: "Tailed",
       state: "active",
       auth_mode: "none",
@@ -55,18 +55,18 @@ describe("events of a running service", () => {
     const { body: other } = await host.api<Wire>("POST", "/v1/event-pipelines", { name: "Untailed", state: "active", auth_mode: "none" })
     const tail = folder.start(["tail", "--pipeline", "tailed"], env)
     const listen = folder.follow(["listen", "--forward", target, "--pipeline", "tailed"], env)
-    const endings = [tail, listen].map((one) => finished(one))
+    const endings = [tail, listen].map((item) => finished(item))
     try {
       await Promise.all([outputUntil(tail, /Listening to/), outputUntil(listen, /Forwarding accepted/)])
       const lines = outputUntil(tail, /accepted +tailed/)
       await host.send(other, { email: "not@this.one" })
-      await host.send(made, { name: "nobody" })
-      await host.send(made, { email: "ada@example.com", status: 201 }, { headers: { "x-own": "kept" } })
+      await host.send(wire, { name: "nobody" })
+      await host.send(wire, { email: "ada@example.com", status: 201 }, { headers: { "x-own": "kept" } })
       expect(await lines).to.match(/rejected +tailed .*schema_mismatch/)
       await arrived
       const more = outputUntil(tail, /failed +tailed .*\n/)
-      await host.send(made, { email: "ada@example.com", status: 201 })
-      await host.send(made, { email: "eve@example.com", status: "none" })
+      await host.send(wire, { email: "ada@example.com", status: 201 })
+      await host.send(wire, { email: "eve@example.com", status: "none" })
       expect(await more)
         .to.match(/accepted +tailed .*repeat of [0-9a-f-]{36}/)
         .and.to.match(/failed +tailed .*action_failed in answer/)
@@ -81,14 +81,14 @@ describe("events of a running service", () => {
       ).to.deep.equal([0, 0])
       expect(ended[0]?.output).to.not.include("untailed")
     }
-    expect(heard.map(({ body }) => body)).to.deep.equal(['{"email":"ada@example.com","status":201}'])
+    expect(args.map(({ body }) => body)).to.deep.equal(['{"email":"ada@example.com","status":201}'])
     const unknown = await folder.run(["tail", "--pipeline", "no-such-pipeline"], env)
     expect([unknown.code === 0, unknown.output.includes("no-such-pipeline")]).to.deep.equal([false, true])
-    expect(heard[0]?.headers).to.include({ "x-own": "kept", "x-millrace-pipeline": "tailed" })
+    expect(args[0]?.headers).to.include({ "x-own": "kept", "x-millrace-pipeline": "tailed" })
   })
 
   it("are told once each, those too that came while the connection was lost", async () => {
-    const { body: made } = await host.api<Wire>("POST", "/v1/event-pipelines", {
+    const { body: wire } = await host.api<Wire>("POST", "/v1/event-pipelines", {
       name: "Lost",
       state: "active",
       auth_mode: "none",
@@ -97,27 +97,27 @@ describe("events of a running service", () => {
     const proxy = await cuttingProxy(host.url)
     const tail = folder.follow(["tail", "--pipeline", "lost", "--json"], { ...env, MILLRACE_URL: proxy.url })
     const ending = finished(tail)
-    let said = ""
+    let message = ""
     tail.stdout.on("data", (chunk: Buffer) => {
-      said += chunk.toString()
+      message += chunk.toString()
     })
     try {
       await outputUntil(tail, /Listening to/)
       const first = outputUntil(tail, /"pipeline":"lost"/)
-      const ids = [await idOf(made, 1)]
+      const ids = [await idOf(wire, 1)]
       await first
       for (let n = 2; n <= 4; n++) {
         const back = outputUntil(tail, /is lost; reconnecting.*Connected again/s)
         proxy.cutNow()
-        ids.push(await idOf(made, n))
+        ids.push(await idOf(wire, n))
         await back
       }
-      ids.push(await idOf(made, 5))
-      await until("the line of the last event", () => said.includes(ids[4] ?? "none"))
+      ids.push(await idOf(wire, 5))
+      await until("the line of the last event", () => message.includes(ids[4] ?? "none"))
       tail.stop()
       const { code, output } = await ending
-      const told = output.split("\n").filter((line) => line.startsWith("{"))
-      expect([code, told.map((line) => (JSON.parse(line) as { id: string }).id)], output).to.deep.equal([0, ids])
+      const text = output.split("\n").filter((line) => line.startsWith("{"))
+      expect([code, text.map((line) => (JSON.parse(line) as { id: string }).id)], output).to.deep.equal([0, ids])
     } finally {
       tail.stop()
       await ending
@@ -126,7 +126,7 @@ describe("events of a running service", () => {
   })
 
   it("are told again when what they became is another thing", async () => {
-    const { body: made } = await host.api<Wire>("POST", "/v1/event-pipelines", {
+    const { body: wire } = await host.api<Wire>("POST", "/v1/event-pipelines", {
       name: "Failing",
       state: "active",
       auth_mode: "none",
@@ -137,14 +137,14 @@ describe("events of a running service", () => {
     try {
       await outputUntil(tail, /Listening to/)
       const failed = outputUntil(tail, /failed +failing/)
-      const id = await idOf(made, 1)
+      const id = await idOf(wire, 1)
       await failed
       const again = outputUntil(tail, /accepted +failing.*failed +failing/s)
       expect((await host.api("POST", `/v1/event-pipelines/failing/executions/${id}/retry`)).status).to.equal(200)
       await again
       tail.stop()
       const { output } = await ending
-      expect(output.match(/(accepted|failed) +failing/g)?.map((told) => told.split(" ")[0])).to.deep.equal([
+      expect(output.match(/(accepted|failed) +failing/g)?.map((report) => report.split(" ")[0])).to.deep.equal([
         "accepted",
         "failed",
         "accepted",
@@ -166,5 +166,5 @@ describe("events of a running service", () => {
     expect(keyless.output).to.include("key")
   })
 
-  const idOf = async (made: Wire, n: number) => (await host.send<{ execution_id: string }>(made, { n })).body.execution_id
+  const idOf = async (wire: Wire, n: number) => (await host.send<{ execution_id: string }>(wire, { n })).body.execution_id
 })

@@ -58,7 +58,7 @@ describe("pipelines test", () => {
     const { code, output } = await folder.run(["test", shipped])
     expect(code, output).to.equal(0)
     const names = readdirSync(shipped)
-    for (const name of names.filter((one) => !one.includes(".test.")).map((one) => one.replace(".yaml", ".test.yaml"))) {
+    for (const name of names.filter((value) => !value.includes(".test.")).map((value) => value.replace(".yaml", ".test.yaml"))) {
       expect(names).to.include(name)
       expect(output).to.include(`${name} `)
     }
@@ -177,8 +177,8 @@ pipeline:
     )
     const { code, output } = await folder.run(["test", "m.test.yaml", "--junit", "out.xml"])
     expect(code, output).to.equal(2)
-    const found = [...output.matchAll(/m\.test\.yaml:(\d+):\d+ error ([\w-]+)/g)].map(([, line, rule]) => [Number(line), rule])
-    expect(found).to.deep.equal([
+    const matches = [...output.matchAll(/m\.test\.yaml:(\d+):\d+ error ([\w-]+)/g)].map(([, line, rule]) => [Number(line), rule])
+    expect(matches).to.deep.equal([
       [4, "unknown-field"],
       [7, "invalid-field"],
       [9, "invalid-field"],
@@ -223,9 +223,9 @@ pipeline:
       "p.yaml",
       'name: P\nauth_mode: none\ndedupe: { key: "{{ payload.id }}" }\npipeline: [{ type: dataset.write, dataset_slug: rows, key: id }]\n',
     )
-    const one =
+    const value =
       "event: { body: { id: a } }, expect: { status: accepted, rows: { rows: [{ id: a }] }, journal: { repeat_of: { $absent: true } }, emails: [] }"
-    folder.write("p.test.yaml", `tests:\n  - { name: first, ${one} }\n  - { name: second, ${one} }\n`)
+    folder.write("p.test.yaml", `tests:\n  - { name: first, ${value} }\n  - { name: second, ${value} }\n`)
     const { code, output } = await folder.run(["test", "p.yaml"])
     expect(code, output).to.equal(0)
   })

@@ -66,12 +66,12 @@ describe("pipelines validate", () => {
     const { code, output } = await folder.run(["validate", "--format", "json"])
     expect(code).to.equal(1)
     const report = JSON.parse(output) as Report
-    const found = report.files[0]?.findings ?? []
+    const matches = report.files[0]?.findings ?? []
     // Twelve mistakes, twelve findings.
-    expect(found.map(({ rule, line }) => [rule, line])).to.deep.equal(mistakes)
-    const said = found.map(({ message }) => message).join("\n")
+    expect(matches.map(({ rule, line }) => [rule, line])).to.deep.equal(mistakes)
+    const text = matches.map(({ message }) => message).join("\n")
     for (const meant of ["active", "source_kind", "object", "hmac_sha256", "dataset.write", "when", "save", "row", "upcase"])
-      expect(said, meant).to.include(`"${meant}"`)
+      expect(text, meant).to.include(`"${meant}"`)
     expect(readdirSync(folder.path)).to.deep.equal(["pipelines"])
   })
 
@@ -132,12 +132,12 @@ describe("pipelines validate", () => {
     const { code, output } = await folder.run(["validate", "--format", "json", "a.yaml", "b.yaml", "c.yaml", "d.yaml"])
     const { files } = JSON.parse(output) as Report
     expect(code).to.equal(0)
-    const found = files.flatMap(({ path, findings }) => findings.map(({ rule, line, message }) => ({ path, rule, line, message })))
-    expect(found.map(({ path, rule, line }) => [path, rule, line])).to.deep.equal(
+    const matches = files.flatMap(({ path, findings }) => findings.map(({ rule, line, message }) => ({ path, rule, line, message })))
+    expect(matches.map(({ path, rule, line }) => [path, rule, line])).to.deep.equal(
       ["a.yaml", "b.yaml", "c.yaml"].map((path) => [path, "split-leads-dataset", 5]),
     )
-    expect(found[0]?.message).to.include('"chat" to leads-2').and.include("collision suffix").and.not.include('"same"')
-    expect(found.map(({ message }) => message).join()).to.not.include('"asleep" to')
+    expect(matches[0]?.message).to.include('"chat" to leads-2').and.include("collision suffix").and.not.include('"same"')
+    expect(matches.map(({ message }) => message).join()).to.not.include('"asleep" to')
     const single = await folder.run(["validate", "a.yaml", "c.yaml", "d.yaml", "--format", "json"])
     expect((JSON.parse(single.output) as Report).files.flatMap(({ findings }) => findings)).to.deep.equal([])
   })
@@ -204,13 +204,13 @@ describe("pipelines validate", () => {
       "Not taken: pipelines/crm (subfolders are not searched).\n",
       "Not taken: pipelines/z.YAML (the extension must be .yaml, .yml or .json, in lower case).\n",
     ]
-    const [all, named] = await Promise.all([folder.run(["validate"]), folder.run(["validate", "pipelines/notes"])])
+    const [all, result] = await Promise.all([folder.run(["validate"]), folder.run(["validate", "pipelines/notes"])])
     expect([all.code, all.output]).to.deep.equal([2, [...notes, "No pipeline files are in pipelines.\n"].join("")])
-    expect([named.code, named.output]).to.deep.equal([2, "No pipeline files are in pipelines/notes.\n"])
+    expect([result.code, result.output]).to.deep.equal([2, "No pipeline files are in pipelines/notes.\n"])
     folder.write("pipelines/y.yaml", "name: Y\nauth_mode: none\n")
-    const taken = await folder.run(["validate"])
-    expect([taken.code, taken.output.includes("1 file, 0 errors")], taken.output).to.deep.equal([0, true])
-    for (const note of notes) expect(taken.output.split(note)).to.have.length(2)
+    const output = await folder.run(["validate"])
+    expect([output.code, output.output.includes("1 file, 0 errors")], output.output).to.deep.equal([0, true])
+    for (const note of notes) expect(output.output.split(note)).to.have.length(2)
   })
 
   it("says in a line where a report cannot be written, and what cannot be read", async () => {

@@ -16,25 +16,25 @@ const places: Readonly<Record<string, readonly [prototype: object, method: strin
 }
 
 for (const [place, [prototype, method]] of Object.entries(places)) {
-  const real = Reflect.get(prototype, method) as (...given: unknown[]) => unknown
-  Reflect.set(prototype, method, function faulty(this: unknown, ...given: unknown[]) {
+  const real = Reflect.get(prototype, method) as (...inputs: unknown[]) => unknown
+  Reflect.set(prototype, method, function faulty(this: unknown, ...wanted: unknown[]) {
     const way = place === "commit" && !currentRequest() ? undefined : takeFault(place)
-    if (way === undefined) return real.apply(this, given)
+    if (way === undefined) return real.apply(this, wanted)
     const error = new Error(`a fault of the test in ${place}`)
     if (way === "throw") throw error
     // biome-ignore lint/nursery/noFloatingPromises: the fault of the test.
     Promise.reject(error)
     // A request whose rejection is dropped gets 500. Its commit must then fail as well.
     if (place === "commit") throw error
-    return real.apply(this, given)
+    return real.apply(this, wanted)
   })
 }
 
 /** Takes the fault that waits for this place. */
 function takeFault(place: string): string | undefined {
   if (!existsSync("fault")) return undefined
-  const [wanted, way] = readFileSync("fault", "utf8").split(" ")
-  if (wanted !== place) return undefined
+  const [expected, way] = readFileSync("fault", "utf8").split(" ")
+  if (expected !== place) return undefined
   rmSync("fault")
   return way
 }

@@ -113,15 +113,15 @@ pipeline:
 `
     const { compilation } = await compileText(text, environment)
     expect(compilation.ok).to.equal(false)
-    const found = compilation.findings.map((finding) => `${finding.line} ${finding.rule}`).sort()
-    expect(found).to.deep.equal(
+    const rules = compilation.findings.map((finding) => `${finding.line} ${finding.rule}`).sort()
+    expect(rules).to.deep.equal(
       [
         ...["2 unknown-field", "3 unknown-auth-mode", "4 invalid-schema", "7 invalid-transform", "10 unknown-action", "11 unknown-field"],
         ...["12 duplicate-id", "15 invalid-field", "18 unknown-need", "19 invalid-template", "22 reads-non-ancestor", "23 unknown-handler"],
       ].sort(),
     )
-    const said = compilation.findings.map((finding) => finding.message).join("\n")
-    for (const meant of ["state", "hmac_sha256", "dataset.write", "heading", "save"]) expect(said).to.include(`Did you mean "${meant}"?`)
+    const message = compilation.findings.map((finding) => finding.message).join("\n")
+    for (const meant of ["state", "hmac_sha256", "dataset.write", "heading", "save"]) expect(message).to.include(`Did you mean "${meant}"?`)
   })
 
   it("warns of formats and keywords of a request schema that were misspelt, and of no annotation", async () => {
@@ -195,14 +195,14 @@ handlers:
   later: { type: live.broadcast, channel: x, needs: [save] }
 `
     const { compilation } = await compileText(text, environment)
-    const found = compilation.findings.map(({ line, rule }) => `${line} ${rule}`)
+    const rules = compilation.findings.map(({ line, rule }) => `${line} ${rule}`)
     expect(compilation.ok).to.equal(false)
-    expect(found).to.include.members([
+    expect(rules).to.include.members([
       ...["8 duplicate-id", "11 unknown-field", "12 unknown-need", "13 unknown-handler", "14 reads-non-ancestor"],
       ...["17 duplicate-id", "17 invalid-field"],
     ])
     // The handler is there and used, regardless of its id.
-    expect(found.filter((one) => /1[57] (unknown|unused)-handler/.test(one))).to.deep.equal([])
+    expect(rules.filter((value) => /1[57] (unknown|unused)-handler/.test(value))).to.deep.equal([])
   })
 
   it("gives the same digest for the same document, however spelled, and another for another", async () => {
@@ -296,13 +296,13 @@ handlers:
   it("takes conditions that are true or false and lists of at most a thousand", async () => {
     const graph = await graphOf([{ ...save, when: "event.a", for_each: "event.list", row: { x: "{{ item.x }}" } }])
     const step = graph.byId.get("dataset_write_1")
-    const given = (event: Record<string, never[] | boolean | string | number[]>) => ({ ...scope, event })
-    expect(step?.when?.(given({ a: true }))).to.equal(true)
-    expect(step?.when?.(given({}))).to.equal(false)
-    expect(() => step?.when?.(given({ a: "yes" }))).to.throw(AppError, /true or false; it gave a string/)
-    expect(step?.forEach?.(given({}))).to.deep.equal([])
-    expect(() => step?.forEach?.(given({ list: "x" }))).to.throw(AppError, /must give a list/)
-    expect(() => step?.forEach?.(given({ list: Array(1_001).fill(1) })))
+    const compileWith = (event: Record<string, never[] | boolean | string | number[]>) => ({ ...scope, event })
+    expect(step?.when?.(compileWith({ a: true }))).to.equal(true)
+    expect(step?.when?.(compileWith({}))).to.equal(false)
+    expect(() => step?.when?.(compileWith({ a: "yes" }))).to.throw(AppError, /true or false; it gave a string/)
+    expect(step?.forEach?.(compileWith({}))).to.deep.equal([])
+    expect(() => step?.forEach?.(compileWith({ list: "x" }))).to.throw(AppError, /must give a list/)
+    expect(() => step?.forEach?.(compileWith({ list: Array(1_001).fill(1) })))
       .to.throw(AppError, /1001 elements/)
       .with.nested.property("details.reason", "invalid_expression_value")
     expect(step?.config({ ...scope, item: { x: 5 } })).to.deep.equal({ dataset_slug: "leads", key: "email", row: { x: 5 } })
@@ -348,14 +348,14 @@ handlers:
       tree: fc.oneof({ maxDepth: 4, depthSize: "small" }, leaf, fc.dictionary(key, tie("tree")), fc.array(tie("tree"), { maxLength: 4 })),
     }))
     await fc.assert(
-      fc.asyncProperty(fc.dictionary(key, tree, { maxKeys: 8 }), async (given) => {
-        const compilation = await compile(given, environment)
+      fc.asyncProperty(fc.dictionary(key, tree, { maxKeys: 8 }), async (input) => {
+        const compilation = await compile(input, environment)
         expect(compilation.ok || compilation.findings.some((finding) => finding.level === "error")).to.equal(true)
       }),
       { numRuns: 400 },
     )
-    for (const given of [null, undefined, 1, [], "x", JSON.parse('{"name":"x","__proto__":{}}')]) {
-      expect((await compile(given, environment)).ok).to.equal(false)
+    for (const input of [null, undefined, 1, [], "x", JSON.parse('{"name":"x","__proto__":{}}')]) {
+      expect((await compile(input, environment)).ok).to.equal(false)
     }
   })
 
@@ -363,8 +363,8 @@ handlers:
     const needs = fc.array(fc.array(fc.nat({ max: 7 }), { maxLength: 3 }), { minLength: 8, maxLength: 8 })
     const kinds = fc.array(fc.boolean(), { minLength: 8, maxLength: 8 })
     await fc.assert(
-      fc.asyncProperty(needs, kinds, fc.array(fc.boolean(), { minLength: 8, maxLength: 8 }), async (wanted, mails, implicit) => {
-        const pipeline = wanted.map((list, index) => ({
+      fc.asyncProperty(needs, kinds, fc.array(fc.boolean(), { minLength: 8, maxLength: 8 }), async (expected, mails, implicit) => {
+        const pipeline = expected.map((list, index) => ({
           ...(mails[index] ? mail : save),
           id: `s${index}`,
           ...(!implicit[index] && { needs: [...new Set(list.filter((need) => need < index))].map((need) => `s${need}`) }),

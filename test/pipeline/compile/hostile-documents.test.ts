@@ -57,9 +57,9 @@ describe("hostile documents", () => {
       const compilation = await compile(document, environment)
       expect(compilation.ok).to.equal(false)
       expect(compilation.findings.length).to.be.within(1, 101)
-      const asked = JSON.stringify(document).length
+      const bytesLength = JSON.stringify(document).length
       expect(JSON.stringify(compilation.findings).length)
-        .to.be.lessThan(4 * asked + 65_536)
+        .to.be.lessThan(4 * bytesLength + 65_536)
         .and.lessThan(100_000)
       if (what === maxFindings) expect(compilation.findings.at(-1)?.message).to.match(/^\d{4,} more findings are not shown/)
     })

@@ -6,21 +6,21 @@ import { Bench, type Made } from "../bench.ts"
 describe("a body in another charset", () => {
   let host: TestHost
   let bench: Bench
-  let made: Made
+  let pipeline: Made
 
   before(async () => {
     host = await testHost({})
     bench = new Bench(host)
-    made = await bench.make({ name: "Echo", pipeline: [{ type: "respond", body: "{{ event }}" }] })
+    pipeline = await bench.make({ name: "Echo", pipeline: [{ type: "respond", body: "{{ event }}" }] })
   })
   after(() => host.stop())
 
   /** Sends the bytes; each character of the text is one byte. */
-  async function sent(type: string, text: string | Buffer) {
+  async function postBody(type: string, text: string | Buffer) {
     const bytes = typeof text === "string" ? Buffer.from(text, "latin1") : text
-    const answer = await fetch(made.inbound_url, { method: "POST", headers: { "content-type": type }, body: new Uint8Array(bytes) })
+    const answer = await fetch(pipeline.inbound_url, { method: "POST", headers: { "content-type": type }, body: new Uint8Array(bytes) })
     const event = (await answer.json()) as Record<string, unknown>
-    const { warnings } = await bench.newest(made.slug)
+    const { warnings } = await bench.newest(pipeline.slug)
     return { status: answer.status, event, notes: warnings.map(({ message }) => message) }
   }
 
@@ -50,7 +50,7 @@ describe("a body in another charset", () => {
   ]
   for (const [title, type, body, name] of labelled) {
     it(`is read by its label: ${title}`, async () => {
-      const { status, event, notes } = await sent(type, body)
+      const { status, event, notes } = await postBody(type, body)
       expect([status, event["name"], notes]).to.deep.equal([200, name, []])
     })
   }
@@ -73,7 +73,7 @@ describe("a body in another charset", () => {
   ]
   for (const [title, type, body, name] of detected) {
     it(`is read with a note if its label is wrong or absent: ${title}`, async () => {
-      const { status, event, notes } = await sent(type, body)
+      const { status, event, notes } = await postBody(type, body)
       expect([status, event["name"]]).to.deep.equal([200, name])
       expect(notes).to.have.length(1)
       expect(notes[0]).to.match(/^The charset was detected as [\w-]+; the sender named none or a wrong one\.$/)
@@ -81,9 +81,9 @@ describe("a body in another charset", () => {
   }
 
   it("keeps names of fields too", async () => {
-    const { event } = await sent(`${form}; charset=iso-8859-1`, "Pr%E9nom=Lo%EFc")
+    const { event } = await postBody(`${form}; charset=iso-8859-1`, "Pr%E9nom=Lo%EFc")
     expect(event).to.deep.equal({ Prénom: "Loïc" })
-    const { event: parts } = await sent(`${multipart}; charset=iso-8859-1`, `${part("Pr\xe9nom", "Lo\xefc")}--x--\r\n`)
+    const { event: parts } = await postBody(`${multipart}; charset=iso-8859-1`, `${part("Pr\xe9nom", "Lo\xefc")}--x--\r\n`)
     expect(parts).to.deep.equal({ Prénom: "Loïc" })
   })
 
@@ -92,7 +92,7 @@ describe("a body in another charset", () => {
       [form, "name=M%EF%BF%BDller"],
       ["application/json", '{"name":"M\\ufffdller"}'],
     ] as const) {
-      const { event, notes } = await sent(type, body)
+      const { event, notes } = await postBody(type, body)
       expect(event["name"]).to.equal("M\ufffdller")
       expect(notes).to.have.length(1)
       expect(notes[0]).to.include("U+FFFD")
@@ -102,7 +102,7 @@ describe("a body in another charset", () => {
   it("is checked for its shape in every charset", async () => {
     const deep = `${"[".repeat(30_000)}${"]".repeat(30_000)}`
     for (const body of [utf16(`\ufeff${deep}`), Buffer.from(`\ufeff${deep}`), Buffer.from(deep)]) {
-      const { status, event } = await sent("application/json", body)
+      const { status, event } = await postBody("application/json", body)
       expect([status, (event["details"] as { reason: string }).reason]).to.deep.equal([400, "body_too_deep"])
     }
   })
@@ -111,19 +111,19 @@ describe("a body in another charset", () => {
 describe("JSON under the type of a form", () => {
   let host: TestHost
   let bench: Bench
-  let made: Made
+  let pipeline: Made
 
   before(async () => {
     host = await testHost({})
     bench = new Bench(host)
-    made = await bench.make({ name: "Echo", pipeline: [{ type: "respond", body: "{{ event }}" }] })
+    pipeline = await bench.make({ name: "Echo", pipeline: [{ type: "respond", body: "{{ event }}" }] })
   })
   after(() => host.stop())
 
   const post = async (body: string) => {
     const headers = { "content-type": "application/x-www-form-urlencoded; charset=UTF-8" }
-    const answer = await fetch(made.inbound_url, { method: "POST", headers, body })
-    return { event: (await answer.json()) as unknown, warnings: (await bench.newest(made.slug)).warnings }
+    const answer = await fetch(pipeline.inbound_url, { method: "POST", headers, body })
+    return { event: (await answer.json()) as unknown, warnings: (await bench.newest(pipeline.slug)).warnings }
   }
 
   it("is read as JSON, with a note in the entry", async () => {
@@ -140,8 +140,8 @@ describe("JSON under the type of a form", () => {
       ["payload=%7B%22a%22%3A1%7D", { payload: '{"a":1}' }],
       ["[x]=1&y=]", { "[x]": "1", y: "]" }],
     ] as const) {
-      const sent = await post(body)
-      expect(sent).to.deep.equal({ event, warnings: [] })
+      const message = await post(body)
+      expect(message).to.deep.equal({ event, warnings: [] })
     }
   })
 

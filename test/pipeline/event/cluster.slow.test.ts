@@ -19,69 +19,74 @@ const leaseMs = 600_000
 onMongo("two nodes", ({ start, storage }) => {
   const world = outsideWorld()
   const sockets: Socket[] = []
-  let one: TestHost
+  let firstHost: TestHost
   let two: TestHost
   let bench: Bench
   before(async () => {
     const env = { ...(await storage()), MILLRACE_JOBS_POLL_MS: "50", MILLRACE_JOBS_LEASE_MS: String(leaseMs) }
-    one = await start({ env, plugins: [world.plugin] })
-    two = await start({ env, plugins: [world.plugin], dataDir: one.dataDir })
-    bench = new Bench(one)
+    firstHost = await start({ env, plugins: [world.plugin] })
+    two = await start({ env, plugins: [world.plugin], dataDir: firstHost.dataDir })
+    bench = new Bench(firstHost)
   })
   after(() => {
     for (const socket of sockets) socket.close()
   })
-  const onTwo = (url: string) => url.replace(one.url, two.url)
+  const onTwo = (url: string) => url.replace(firstHost.url, two.url)
 
   it("end a rotated secret on both before the answer", async () => {
-    const made = await bench.make({ name: "Shared", auth_mode: "hmac_sha256" })
+    const pipeline = await bench.make({ name: "Shared", auth_mode: "hmac_sha256" })
     const send = (url: string, secret: string) =>
       post(url, "{}", { "x-signature-256": `sha256=${createHmac("sha256", secret).update("{}").digest("hex")}` })
-    let secret = made.secret ?? ""
-    expect([(await send(made.inbound_url, secret)).status, (await send(onTwo(made.inbound_url), secret)).status]).to.deep.equal([200, 200])
+    let secret = pipeline.secret ?? ""
+    expect([(await send(pipeline.inbound_url, secret)).status, (await send(onTwo(pipeline.inbound_url), secret)).status]).to.deep.equal([
+      200, 200,
+    ])
     for (let round = 0; round < 5; round++) {
-      const { status, body } = await one.api<{ secret: string }>("POST", "/v1/event-pipelines/shared/rotate-secret", {})
+      const { status, body } = await firstHost.api<{ secret: string }>("POST", "/v1/event-pipelines/shared/rotate-secret", {})
       expect(status).to.equal(200)
-      expect([(await send(onTwo(made.inbound_url), secret)).status, (await send(made.inbound_url, secret)).status]).to.deep.equal([
+      expect([(await send(onTwo(pipeline.inbound_url), secret)).status, (await send(pipeline.inbound_url, secret)).status]).to.deep.equal([
         401, 401,
       ])
       secret = body.secret
-      expect((await send(onTwo(made.inbound_url), secret)).status).to.equal(200)
+      expect((await send(onTwo(pipeline.inbound_url), secret)).status).to.equal(200)
     }
-    await one.api("PUT", "/v1/event-pipelines/shared", { state: "disabled" })
-    expect((await send(onTwo(made.inbound_url), secret)).status).to.equal(404)
+    await firstHost.api("PUT", "/v1/event-pipelines/shared", { state: "disabled" })
+    expect((await send(onTwo(pipeline.inbound_url), secret)).status).to.equal(404)
   })
 
   it("tell the sockets of both, each message once", async () => {
-    const made = await bench.make({ name: "Told", pipeline: [{ type: "live.broadcast", channel: "told", data: { n: "{{ event.n }}" } }] })
-    const heard: [string, number][] = []
-    for (const [name, host] of Object.entries({ one, two })) {
-      const socket = io(host.url, { path: "/live", auth: { token: one.adminKey }, transports: ["websocket"] })
+    const pipeline = await bench.make({
+      name: "Told",
+      pipeline: [{ type: "live.broadcast", channel: "told", data: { n: "{{ event.n }}" } }],
+    })
+    const messages: [string, number][] = []
+    for (const [name, host] of Object.entries({ one: firstHost, two })) {
+      const socket = io(host.url, { path: "/live", auth: { token: firstHost.adminKey }, transports: ["websocket"] })
       sockets.push(socket)
-      socket.on("message", ({ data }: { data: { n: number } }) => heard.push([name, data.n]))
+      socket.on("message", ({ data }: { data: { n: number } }) => messages.push([name, data.n]))
       await new Promise<void>((resolve, reject) => socket.once("connect", resolve).once("connect_error", reject))
       expect(await socket.emitWithAck("subscribe", { channel: "told" })).to.deep.equal({ ok: true })
     }
-    for (let n = 0; n < 6; n++) await post(n % 2 === 0 ? made.inbound_url : onTwo(made.inbound_url), { n })
-    await until(() => heard.length >= 12)
+    for (let n = 0; n < 6; n++) await post(n % 2 === 0 ? pipeline.inbound_url : onTwo(pipeline.inbound_url), { n })
+    await until(() => messages.length >= 12)
     for (const name of ["one", "two"])
       expect(
-        heard
+        messages
           .filter(([node]) => node === name)
           .map(([, n]) => n)
           .sort(),
       ).to.deep.equal([0, 1, 2, 3, 4, 5])
-    expect(heard).to.have.length(12)
+    expect(messages).to.have.length(12)
   })
 
   it("do once what was approved, though admins decide on both at once", async () => {
     world.answer = () => ({})
-    const made = await bench.make({ name: "Gated", pipeline: [{ id: "act", type: "world.act", gate: true, says: "{{ event.n }}" }] })
-    const { body } = await post(made.inbound_url, { n: 3 })
+    const pipeline = await bench.make({ name: "Gated", pipeline: [{ id: "act", type: "world.act", gate: true, says: "{{ event.n }}" }] })
+    const { body } = await post(pipeline.inbound_url, { n: 3 })
     const waits = await bench.entryWhen("gated", body.execution_id, ({ steps }) => steps["act"]?.approval_id !== undefined)
     const path = `/v1/approvals/${waits.steps["act"]?.approval_id}`
-    const { secret: key } = (await one.api<{ secret: string }>("POST", "/v1/api-keys", { name: "second", role: "admin" })).body
-    const decisions = [one, two, one, two].map((node) => node.api("POST", `${path}/decide`, { decision: "approve" }, { key }))
+    const { secret: key } = (await firstHost.api<{ secret: string }>("POST", "/v1/api-keys", { name: "second", role: "admin" })).body
+    const decisions = [firstHost, two, firstHost, two].map((node) => node.api("POST", `${path}/decide`, { decision: "approve" }, { key }))
     const statuses = (await Promise.all(decisions)).map(({ status }) => status)
     expect(statuses.filter((status) => status === 200)).to.have.length(1)
     await bench.entryWhen("gated", body.execution_id, ({ steps }) => steps["act"]?.state === "done")
@@ -92,9 +97,9 @@ onMongo("two nodes", ({ start, storage }) => {
 
   it("take up the work of one that holds it no longer, once its lease is over, with the same key", async () => {
     world.answer = () => ({})
-    const made = await bench.make({ name: "Taken up", pipeline: [{ id: "act", type: "world.act", says: "{{ event.n }}" }] })
+    const pipeline = await bench.make({ name: "Taken up", pipeline: [{ id: "act", type: "world.act", says: "{{ event.n }}" }] })
     // As a node leaves it that was killed after the commit: held, and nobody there.
-    const store = one.get(Store)
+    const store = firstHost.get(Store)
     const real = store.commit.bind(store)
     // Of this event alone: other areas have jobs too, whose commits go on.
     const isItsJob = (write: Write) => write.kind === "insert" && (write.doc as Partial<JobDocument>).type === "pipeline.deferred"
@@ -103,9 +108,9 @@ onMongo("two nodes", ({ start, storage }) => {
       const result = await real({ ...commit, writes: commit.writes.map((write) => (isItsJob(write) ? heldElsewhere(write) : write)) })
       return isIts ? new Promise(() => {}) : result
     }
-    const lost = post(made.inbound_url, { n: 9 }).catch(() => undefined)
-    const held = () => two.get(Store).open(JobCollection).count({ held_by: "a-dead-node" })
-    await until(async () => (await held()) === 1)
+    const lost = post(pipeline.inbound_url, { n: 9 }).catch(() => undefined)
+    const lockedCount = () => two.get(Store).open(JobCollection).count({ held_by: "a-dead-node" })
+    await until(async () => (await lockedCount()) === 1)
     store.commit = real
     two.clock.move(leaseMs / 2)
     const jobs = two.get(Store)
@@ -117,12 +122,12 @@ onMongo("two nodes", ({ start, storage }) => {
     }) as Store["open"]
     await until("several looks for due jobs", () => looks > 8)
     jobs.open = opened
-    expect([await held(), world.acts.length]).to.deep.equal([1, 0])
+    expect([await lockedCount(), world.acts.length]).to.deep.equal([1, 0])
     two.clock.move(leaseMs)
     await until(() => world.acts.length === 1)
     const [entry] = await bench.entries("taken-up")
-    const done = await bench.entryWhen("taken-up", entry?.id ?? "", ({ steps }) => steps["act"]?.state === "done")
-    expect(done.status).to.equal("accepted")
+    const finalEntry = await bench.entryWhen("taken-up", entry?.id ?? "", ({ steps }) => steps["act"]?.state === "done")
+    expect(finalEntry.status).to.equal("accepted")
     await until(async () => (await two.get(Store).open(JobCollection).count({ type: "pipeline.deferred" })) === 0)
     expect(world.acts.splice(0)).to.have.length(1)
     void lost
@@ -141,19 +146,19 @@ withSet("two nodes on three members (mongodb)", () => {
     const hosts: TestHost[] = []
     try {
       const env = { MILLRACE_STORAGE_URL: set.freshUrl() }
-      const one = await testHost({ env })
-      hosts.push(one)
-      const two = await testHost({ env, dataDir: one.dataDir })
+      const host = await testHost({ env })
+      hosts.push(host)
+      const two = await testHost({ env, dataDir: host.dataDir })
       hosts.push(two)
-      const bench = new Bench(one)
-      const made = await bench.make({
+      const bench = new Bench(host)
+      const pipeline = await bench.make({
         name: "Surviving",
         pipeline: [
           { id: "each", type: "dataset.write", dataset_slug: "each", row: { n: "{{ event.n }}" } },
           { id: "newest", type: "dataset.write", dataset_slug: "newest", key: "k", row: { k: "{{ event.k }}", n: "{{ event.n }}" } },
         ],
       })
-      const urls = [made.inbound_url, made.inbound_url.replace(one.url, two.url)]
+      const urls = [pipeline.inbound_url, pipeline.inbound_url.replace(host.url, two.url)]
       const acknowledged = new Map<number, string>()
       let next = 0
       let over = false
@@ -175,23 +180,23 @@ withSet("two nodes on three members (mongodb)", () => {
 
       const entries = new Map<string, string>()
       const rows = new Map<number, number>()
-      const taken: { position: string; n: number; k: number }[] = []
+      const messages: { position: string; n: number; k: number }[] = []
       let cursor = ""
       do {
-        const { body } = await one.api<{
+        const { body } = await host.api<{
           executions: { id: string; status: string; received_at: string; payload_preview: string }[]
           next_cursor: string
         }>("GET", `/v1/event-pipelines/surviving/executions?limit=200&cursor=${encodeURIComponent(cursor)}`)
         for (const { id, status, received_at, payload_preview } of body.executions) {
           if (status === "accepted")
-            taken.push({ position: `${received_at} ${id}`, ...(JSON.parse(payload_preview) as { n: number; k: number }) })
+            messages.push({ position: `${received_at} ${id}`, ...(JSON.parse(payload_preview) as { n: number; k: number }) })
           expect(entries.has(id)).to.equal(false)
           entries.set(id, status)
         }
         cursor = body.next_cursor
       } while (cursor !== "")
-      const exported = await fetch(`${one.url}/v1/datasets/each/export?format=ndjson`, {
-        headers: { authorization: `Bearer ${one.adminKey}` },
+      const exported = await fetch(`${host.url}/v1/datasets/each/export?format=ndjson`, {
+        headers: { authorization: `Bearer ${host.adminKey}` },
       })
       const lines = (await exported.text())
         .trim()
@@ -205,7 +210,7 @@ withSet("two nodes on three members (mongodb)", () => {
       expect([...rows.values()].every((count) => count === 1)).to.equal(true)
       expect(rows.size).to.equal([...entries.values()].filter((status) => status === "accepted").length)
       for (const { values } of await bench.rows("newest")) {
-        const writers = taken.filter(({ k }) => k === values["k"]).sort((a, b) => (a.position < b.position ? -1 : 1))
+        const writers = messages.filter(({ k }) => k === values["k"]).sort((a, b) => (a.position < b.position ? -1 : 1))
         expect(values["n"]).to.equal(writers.at(-1)?.n)
       }
     } finally {

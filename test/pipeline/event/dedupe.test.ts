@@ -97,14 +97,14 @@ onBothStores("deduplication", ({ start }) => {
   })
 
   it("takes keys from the body, without the proof, and refuses a body it cannot read", async () => {
-    const made = await bench.make({
+    const pipeline = await bench.make({
       name: "By id",
       dedupe: { key: "{{ payload.id }}" },
       pipeline: [{ type: "dataset.write", dataset_slug: "by-id" }],
     })
-    const first = await post(made.inbound_url, { id: 7 })
-    expect((await post(made.inbound_url, { id: 7, more: 1 })).text).to.equal(first.text)
-    const broken = await post(made.inbound_url, "{")
+    const first = await post(pipeline.inbound_url, { id: 7 })
+    expect((await post(pipeline.inbound_url, { id: 7, more: 1 })).text).to.equal(first.text)
+    const broken = await post(pipeline.inbound_url, "{")
     expect([broken.status, broken.body.details.reason]).to.deep.equal([400, "malformed_body"])
     expect(await bench.rows("by-id")).to.have.length(1)
   })
@@ -126,35 +126,35 @@ onBothStores("deduplication", ({ start }) => {
 
   it("makes a repeat wait for the first, which is still in progress", async () => {
     const call = { id: "call", type: "http.request", await: true, url: `${peer.origin}/{{ payload.id }}`, timeout_ms: 600_000 }
-    const made = await bench.make({
+    const pipeline = await bench.make({
       name: "Slow",
       dedupe: { key: "{{ payload.id }}" },
       pipeline: [{ ...call, retry: { max_attempts: 1 } }],
     })
-    const first = post(made.inbound_url, { id: 1 })
+    const first = post(pipeline.inbound_url, { id: 1 })
     await until("the first call", () => arrived.length === 1)
-    const repeat = post(made.inbound_url, { id: 1 })
+    const repeat = post(pipeline.inbound_url, { id: 1 })
     // Each later event goes the same way as the repeat would, if it did not wait.
     const others: ReturnType<typeof post>[] = []
     for (const id of [2, 3]) {
-      others.push(post(made.inbound_url, { id }))
+      others.push(post(pipeline.inbound_url, { id }))
       await until(`the call of event ${id}`, () => arrived.includes(`/${id}`))
     }
     gate.resolve()
-    const [one, two] = await Promise.all([first, repeat, ...others])
-    expect([one.status, two.status, [...arrived].sort()]).to.deep.equal([200, 200, ["/1", "/2", "/3"]])
-    expect(two.text).to.equal(one.text)
+    const [answer, second] = await Promise.all([first, repeat, ...others])
+    expect([answer.status, second.status, [...arrived].sort()]).to.deep.equal([200, 200, ["/1", "/2", "/3"]])
+    expect(second.text).to.equal(answer.text)
   })
 })
 
 onMongo("deduplication on two nodes", ({ start, storage }) => {
   it("runs one of the repeats that reach both nodes at once", async () => {
     const env = await storage()
-    const one = await start({ env })
-    const two = await start({ env, dataDir: one.dataDir })
-    const bench = new Bench(one)
-    const made = await bench.make(document)
-    const urls = [made.inbound_url, made.inbound_url.replace(one.url, two.url)]
+    const host = await start({ env })
+    const two = await start({ env, dataDir: host.dataDir })
+    const bench = new Bench(host)
+    const pipeline = await bench.make(document)
+    const urls = [pipeline.inbound_url, pipeline.inbound_url.replace(host.url, two.url)]
     const send = (url: string, n: number, delivery: string) => patiently(() => post(url, { n }, { "x-delivery": delivery }))
     await Promise.all(urls.map((url) => send(url, 0, "warm")))
     const answers = await Promise.all(Array.from({ length: 40 }, (_, n) => send(urls[n % 2] ?? "", n, `k${n % 10}`)))

@@ -86,8 +86,8 @@ describe("a compressed body", () => {
   })
 
   it("is read by operations of the API within their limit", async () => {
-    const { body: made } = await host.api<{ secret: string }>("POST", "/v1/api-keys", { name: "Packer", role: "admin" })
-    const headers = { authorization: `Bearer ${made.secret}`, "content-type": "application/json", "content-encoding": "gzip" }
+    const { body: created } = await host.api<{ secret: string }>("POST", "/v1/api-keys", { name: "Packer", role: "admin" })
+    const headers = { authorization: `Bearer ${created.secret}`, "content-type": "application/json", "content-encoding": "gzip" }
     const create = (body: string) => fetch(`${host.url}/v1/datasets`, { method: "POST", headers, body: new Uint8Array(gzipSync(body)) })
     expect((await create('{"name":"Packed"}')).status).to.equal(200)
     expect((await create(`{"name":"${" ".repeat(2_000_000)}"}`)).status).to.equal(413)

@@ -10,7 +10,7 @@ import { ChildLink } from "../../../core/pipeline/sandbox/child-link.ts"
 import { GroupCommit } from "../../../core/storage/commit.ts"
 
 /** Node exports a function that makes them. */
-const Hmac = createHmac("sha256", "key").constructor as unknown as { prototype: { digest(...given: unknown[]): unknown } }
+const Hmac = createHmac("sha256", "key").constructor as unknown as { prototype: { digest(...inputs: unknown[]): unknown } }
 
 const connections = 64
 const events = 1_280
@@ -50,12 +50,12 @@ describe("an event of the full path", () => {
   }
 
   it("makes two writes, few promises and messages, and calls no sandbox where it only rearranges fields", async () => {
-    const made = await pipeline(
+    const createdPipeline = await pipeline(
       "Plain",
       "function transform(event) { return { mark: event.mark.trim(), budget: Number(event.budget) || 0 } }",
     )
-    await flood(made, "warm")
-    const counts = await counted(() => flood(made, "plain"))
+    await flood(createdPipeline, "warm")
+    const counts = await counted(() => flood(createdPipeline, "plain"))
     expect(new Set(counts.writes)).to.deep.equal(new Set([2]))
     expect(counts.writes).to.have.length(events)
     expect(counts.frames).to.equal(0)
@@ -64,9 +64,9 @@ describe("an event of the full path", () => {
   })
 
   it("takes a stage with the others of its turn, before the next stage of any", async () => {
-    const made = await pipeline("Beside", "function transform(event) { return { mark: event.mark, budget: event.budget } }")
-    await flood(made, "warm")
-    const { stages } = await counted(() => flood(made, "beside"))
+    const createdPipeline = await pipeline("Beside", "function transform(event) { return { mark: event.mark, budget: event.budget } }")
+    await flood(createdPipeline, "warm")
+    const { stages } = await counted(() => flood(createdPipeline, "beside"))
     // Verified one after the other and then committed so: each change from one to the other begins another group.
     const groups = stages.replaceAll(/v+/g, "v").replaceAll(/c+/g, "c").length / 2
     expect(stages.replaceAll("v", "")).to.have.length(events)
@@ -74,18 +74,23 @@ describe("an event of the full path", () => {
   })
 
   it("goes to the sandbox in groups where its transform does more", async () => {
-    const made = await pipeline("More", "function transform(event) { const mark = event.mark; return { mark, budget: event.budget } }")
-    await flood(made, "warm")
-    const counts = await counted(() => flood(made, "more"))
+    const createdPipeline = await pipeline(
+      "More",
+      "function transform(event) { const mark = event.mark; return { mark, budget: event.budget } }",
+    )
+    await flood(createdPipeline, "warm")
+    const counts = await counted(() => flood(createdPipeline, "more"))
     expect(counts.frames).to.be.greaterThan(0)
     expect(counts.frames / events, "calls of the sandbox an event").to.be.at.most(0.5)
     expect(counts.promises / events, "promises an event").to.be.at.most(maxPromises + maxMorePromises)
   })
 
   it("looks deduplication keys up in groups", async () => {
-    const made = await pipeline("Once", "function transform(event) { return { mark: event.mark } }", { key: "{{ payload.mark }}" })
-    await flood(made, "warm")
-    const counts = await counted(() => flood(made, "once"))
+    const createdPipeline = await pipeline("Once", "function transform(event) { return { mark: event.mark } }", {
+      key: "{{ payload.mark }}",
+    })
+    await flood(createdPipeline, "warm")
+    const counts = await counted(() => flood(createdPipeline, "once"))
     expect(new Set(counts.writes)).to.deep.equal(new Set([3]))
     expect(counts.messages / events, "messages to threads an event").to.be.at.most(0.5)
   })
@@ -130,24 +135,24 @@ async function counted(run: () => Promise<void>): Promise<Counts> {
   const { send } = ChildLink.prototype
   const { commit } = GroupCommit.prototype
   const { digest } = Hmac.prototype
-  Worker.prototype.postMessage = function (this: Worker, ...given: Parameters<typeof postMessage>) {
+  Worker.prototype.postMessage = function (this: Worker, ...inputs: Parameters<typeof postMessage>) {
     counts.messages++
-    return postMessage.apply(this, given)
+    return postMessage.apply(this, inputs)
   }
   ChildLink.prototype.send = function (this: ChildLink, parts) {
     counts.frames++
     return send.call(this, parts)
   }
-  Hmac.prototype.digest = function (this: object, ...given: unknown[]) {
+  Hmac.prototype.digest = function (this: object, ...inputs: unknown[]) {
     counts.stages += "v"
-    return digest.apply(this, given)
+    return digest.apply(this, inputs)
   }
-  GroupCommit.prototype.commit = function (this: GroupCommit, given) {
-    if (given.writes.some(({ collection }) => collection.name === "executions")) {
-      counts.writes.push(given.writes.length)
+  GroupCommit.prototype.commit = function (this: GroupCommit, input) {
+    if (input.writes.some(({ collection }) => collection.name === "executions")) {
+      counts.writes.push(input.writes.length)
       counts.stages += "c"
     }
-    return commit.call(this, given)
+    return commit.call(this, input)
   }
   hook.enable()
   try {

@@ -24,14 +24,14 @@ onBothStores("the example document", ({ start }) => {
   let host: TestHost
   let bench: Bench
   let socket: ClientSocket
-  const heard: WireMessage[] = []
+  const messages: WireMessage[] = []
 
   before(async () => {
     mail = await holdBackMail()
     host = await start({ env: { MILLRACE_PLUGINS_SETTINGS: JSON.stringify({ email: { transport: "smtp", url: mail.url } }) } })
     bench = new Bench(host)
     socket = io(host.url, { path: "/live", auth: { token: host.adminKey }, transports: ["websocket"] })
-    socket.on("message", (message: WireMessage) => heard.push(message))
+    socket.on("message", (message: WireMessage) => messages.push(message))
     await new Promise<void>((resolve, reject) => socket.once("connect", resolve).once("connect_error", reject))
     expect(await socket.emitWithAck("subscribe", { channel: "leads" })).to.deep.equal({ ok: true })
   })
@@ -41,13 +41,13 @@ onBothStores("the example document", ({ start }) => {
   })
 
   it("answers 201 with the row's id before the mail has left, then says in the same entry that it has", async () => {
-    const made = await bench.make(exampleDocument())
-    expect(made).to.include({ purpose: "record_capture", auth_mode: "authenticated_viewer" })
-    expect(made.created_datasets).to.deep.equal(["leads"])
-    expect(made).not.to.have.property("secret")
+    const pipeline = await bench.make(exampleDocument())
+    expect(pipeline).to.include({ purpose: "record_capture", auth_mode: "authenticated_viewer" })
+    expect(pipeline.created_datasets).to.deep.equal(["leads"])
+    expect(pipeline).not.to.have.property("secret")
 
     const body = { email: "Ada@Example.com", name: "Ada Lovelace", budget: "2500", _envelope: { page_url: "https://acme.test/pricing" } }
-    const answer = await post(made.inbound_url, body)
+    const answer = await post(pipeline.inbound_url, body)
     expect([answer.status, Object.keys(answer.body)]).to.deep.equal([201, ["ok", "row_id"]])
     expect(mail.delivered).to.have.length(0)
 
@@ -77,8 +77,10 @@ onBothStores("the example document", ({ start }) => {
     expect(JSON.parse(early.payload_preview)).to.include({ name: "Ada Lovelace" })
     expect(early.transformed).to.deep.equal({ email: "ada@example.com", name: "Ada Lovelace", budget: 2500 })
     expect(early.timings).to.include.all.keys("verify", "sandbox", "run")
-    await until(() => heard.length > 0)
-    expect(heard.map(({ channel, data }) => ({ channel, data }))).to.deep.equal([{ channel: "leads", data: { email: "ada@example.com" } }])
+    await until(() => messages.length > 0)
+    expect(messages.map(({ channel, data }) => ({ channel, data }))).to.deep.equal([
+      { channel: "leads", data: { email: "ada@example.com" } },
+    ])
 
     mail.letGo()
     const late = await bench.entryWhen("website-lead", early.id, (entry) => entry.steps["tell_sales"]?.state === "done")
@@ -89,16 +91,16 @@ onBothStores("the example document", ({ start }) => {
       .and.to.include("https://acme.test/pricing")
     await until(async () => (await bench.books()).jobs === 0)
     expect(await bench.books()).to.include({ entries: 1, rows: 1, payloads: 1, messages: 1, intents: 0 })
-    expect(heard).to.have.length(1)
+    expect(messages).to.have.length(1)
   })
 
   it("sends no mail below the budget, and one row stays one row", async () => {
-    const made = await bench.host.api<{ inbound_url: string }>("GET", "/v1/event-pipelines/website-lead")
-    const answer = await post(made.body.inbound_url, { email: "ada@example.com", name: "Ada", budget: 10 })
+    const response = await bench.host.api<{ inbound_url: string }>("GET", "/v1/event-pipelines/website-lead")
+    const answer = await post(response.body.inbound_url, { email: "ada@example.com", name: "Ada", budget: 10 })
     expect(answer.status).to.equal(201)
     const entry = await bench.newest("website-lead")
-    const done = await bench.entryWhen("website-lead", entry.id, ({ steps }) => steps["tell_sales"]?.state !== "pending")
-    expect(done.steps["tell_sales"]).to.include({ state: "skipped", attempts: 0 }).and.not.to.have.property("skipped_after")
+    const finalEntry = await bench.entryWhen("website-lead", entry.id, ({ steps }) => steps["tell_sales"]?.state !== "pending")
+    expect(finalEntry.steps["tell_sales"]).to.include({ state: "skipped", attempts: 0 }).and.not.to.have.property("skipped_after")
     expect(await bench.rows("leads")).to.have.length(1)
     expect((await bench.rows("leads"))[0]?.values).to.include({ name: "Ada", budget: 10 })
     expect(mail.delivered).to.have.length(1)
@@ -125,15 +127,15 @@ async function holdBackMail(): Promise<HeldBackMail> {
     authOptional: true,
     disabledCommands: ["STARTTLS"],
     logger: false,
-    onMailFrom: (_address, _session, done) => void open.then(() => done()),
-    onData(stream, _session, done) {
+    onMailFrom: (_address, _session, callback) => void open.then(() => callback()),
+    onData(stream, _session, callback) {
       let text = ""
       stream.setEncoding("utf8").on("data", (chunk: string) => {
         text += chunk
       })
       stream.on("end", () => {
         delivered.push(text)
-        done()
+        callback()
       })
     },
   })

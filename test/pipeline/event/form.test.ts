@@ -3,7 +3,7 @@ import { setImmediate } from "node:timers/promises"
 import { expect } from "chai"
 import { maxFormFields, readForm } from "../../../core/pipeline/event/form.ts"
 
-const sent = async (form: FormData) => {
+const postForm = async (form: FormData) => {
   const request = new Request("http://localhost", { method: "POST", body: form })
   return { type: request.headers.get("content-type") ?? "", body: Buffer.from(await request.arrayBuffer()) }
 }
@@ -20,7 +20,7 @@ describe("forms", () => {
       form.append(name, value)
     form.append("attached", big)
     form.append("signature", "last")
-    const { type, body } = await sent(form)
+    const { type, body } = await postForm(form)
     const read = readForm(type, body)
     expect(read?.fields).to.deep.equal([
       ["a", "1"],
@@ -72,7 +72,7 @@ describe("forms", () => {
     const multipart = async (most: number) => {
       const form = new FormData()
       for (const [name, value] of pairs.slice(0, most)) form.append(name, value)
-      const { type, body } = await sent(form)
+      const { type, body } = await postForm(form)
       return readForm(type, body)
     }
     for (const read of [encoded, multipart]) {

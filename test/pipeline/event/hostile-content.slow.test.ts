@@ -50,7 +50,7 @@ const values: Record<string, string> = {
   "equals signs": text("a=b "),
 }
 
-const rest = { state: "active", auth_mode: "none" }
+const others = { state: "active", auth_mode: "none" }
 const documents: Record<string, object> = {
   "keeps nothing": { pipeline: [] },
   "writes a row of all": { pipeline: [{ type: "dataset.write", dataset_slug: "all" }] },
@@ -111,12 +111,12 @@ describe("a megabyte of hostile content", () => {
   for (const [number, [what, document]] of Object.entries(documents).entries()) {
     it(`keeps nobody waiting where a pipeline ${what}`, async function () {
       this.timeout(900_000)
-      const made = await new Bench(host).make({ ...rest, name: what, ...document })
-      await sender.post(made.inbound_url, '{"v":1}')
+      const pipeline = await new Bench(host).make({ ...others, name: what, ...document })
+      await sender.post(pipeline.inbound_url, '{"v":1}')
       const turns: { what: string; milliseconds: number; status: number }[] = []
-      const sent = Object.entries(values).filter((_, index) => isSoak || index % 3 === number % 3)
-      for (const [name, value] of sent) {
-        const { milliseconds, value: answer } = await repeatedLongestTurn(() => sender.post(made.inbound_url, `{"v":${value}}`))
+      const requests = Object.entries(values).filter((_, index) => isSoak || index % 3 === number % 3)
+      for (const [name, value] of requests) {
+        const { milliseconds, value: answer } = await repeatedLongestTurn(() => sender.post(pipeline.inbound_url, `{"v":${value}}`))
         turns.push({ what: name, milliseconds, status: answer.status })
       }
       printLongestTurns(turns)

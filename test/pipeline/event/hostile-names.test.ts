@@ -28,36 +28,36 @@ const names = ["_bsontype", "toBSON", "then", "constructor", "toJSON", "_id", "o
 onBothStores("names that look like something else", ({ start }) => {
   let host: TestHost
   let bench: Bench
-  let made: Made
+  let createdPipeline: Made
 
   before(async () => {
     host = await start()
     bench = new Bench(host)
-    made = await bench.make({ name: "Any", pipeline: [{ type: "respond", body: "{{ event }}" }] })
+    createdPipeline = await bench.make({ name: "Any", pipeline: [{ type: "respond", body: "{{ event }}" }] })
   })
 
   async function payloadOf(response: Response) {
     expect(response.status, await response.clone().text()).to.equal(200)
-    const { id } = await bench.newest(made.slug)
+    const { id } = await bench.newest(createdPipeline.slug)
     const { body } = await host.api<{ body: string; headers: Record<string, string>; query: Record<string, string> }>(
       "GET",
-      `/v1/event-pipelines/${made.slug}/executions/${id}/payload`,
+      `/v1/event-pipelines/${createdPipeline.slug}/executions/${id}/payload`,
     )
     return body
   }
 
   it("are kept in a JSON body, which is answered as it came", async () => {
     await forEachCase(async (value, title) => {
-      const sent = await host.send(made, value)
-      expect(sent.status, `${title} ${JSON.stringify(sent.body)}`).to.equal(200)
-      expect(sent.body, title).to.deep.equal(value)
+      const response = await host.send(createdPipeline, value)
+      expect(response.status, `${title} ${JSON.stringify(response.body)}`).to.equal(200)
+      expect(response.body, title).to.deep.equal(value)
     })
   })
 
   it("are kept in forms, queries and headers", async () => {
     for (const name of names) {
       const post = (query: string, body: string, headers: Record<string, string>) =>
-        fetch(`${made.inbound_url}${query}`, { method: "POST", body, headers })
+        fetch(`${createdPipeline.inbound_url}${query}`, { method: "POST", body, headers })
       const encoded = encodeURIComponent(name)
       const form = await payloadOf(await post("", `${encoded}=x&${encoded}=y&a=1`, { "content-type": "application/x-www-form-urlencoded" }))
       sameOnBoth(`form ${name}`, form.body)
@@ -72,9 +72,9 @@ onBothStores("names that look like something else", ({ start }) => {
   it("are columns of rows, and values of columns", async () => {
     await host.api("POST", "/v1/datasets", { name: "Hostile" })
     await forEachCase(async (value, title) => {
-      const written = await host.api<{ row_ids: string[] }>("POST", "/v1/datasets/hostile/rows", { rows: [{ _bsontype: value, value }] })
-      expect(written.status, `${title} ${JSON.stringify(written.body)}`).to.equal(200)
-      const filter = encodeURIComponent(JSON.stringify({ id: written.body.row_ids[0] }))
+      const response = await host.api<{ row_ids: string[] }>("POST", "/v1/datasets/hostile/rows", { rows: [{ _bsontype: value, value }] })
+      expect(response.status, `${title} ${JSON.stringify(response.body)}`).to.equal(200)
+      const filter = encodeURIComponent(JSON.stringify({ id: response.body.row_ids[0] }))
       const { body } = await host.api<{ rows: Row[] }>("GET", `/v1/datasets/hostile/rows?filter=${filter}`)
       expect(body.rows[0]?.values, title).to.deep.include({ _bsontype: value, value })
     })

@@ -241,7 +241,7 @@ onStoresInTurn("what becomes of an event", ({ start }) => {
   })
 
   it("fails with 400 where the event holds what no answer can: the entry says why, and nothing else is left", async () => {
-    const made = await bench.make({
+    const pipeline = await bench.make({
       name: "Answering",
       pipeline: [
         { id: "save", type: "dataset.write", dataset_slug: "people", row: { email: "{{ event.email }}" } },
@@ -251,9 +251,9 @@ onStoresInTurn("what becomes of an event", ({ start }) => {
     for (const note of ["a\r\nSet-Cookie: a=b", "a\nb", "世界"]) {
       let answer = { status: 0, body: {} as { code?: string; details?: object } }
       const grown = await growth(async () => {
-        answer = await post(made.inbound_url, { email: "a@b.test", note })
+        answer = await post(pipeline.inbound_url, { email: "a@b.test", note })
       })
-      const entry = await bench.newest(made.slug)
+      const entry = await bench.newest(pipeline.slug)
       const details = { execution_id: entry.id, step: "say", reason: "reply_refused" }
       expect([answer.status, answer.body.code, answer.body.details]).to.deep.equal([400, "failed_precondition", details])
       expect(entry).to.deep.include({ status: "failed", cause: "action_failed", rows: [] })
@@ -298,8 +298,8 @@ onStoresInTurn("what becomes of an event", ({ start }) => {
       [open.inbound_url, "GET", 405],
       [unknown, "POST", 404],
     ] as const) {
-      const send = async (given: Record<string, string>) => {
-        const answer = await fetch(url, { method, headers: given, ...(method === "POST" ? { body: "{}" } : {}) })
+      const send = async (input: Record<string, string>) => {
+        const answer = await fetch(url, { method, headers: input, ...(method === "POST" ? { body: "{}" } : {}) })
         expect(answer.status, `${method} ${url}`).to.equal(status)
         return answer.headers.get("x-request-id")
       }
@@ -336,12 +336,12 @@ describe("an overloaded service", () => {
     world.answer = () => released.promise
     const host = await testHost({ dataDir, plugins: [world.plugin], env: { MILLRACE_INBOUND_MAX_IN_FLIGHT: "1" } })
     const act = { id: "act", type: "world.act", says: "hello", await: true, timeout_ms: 600_000 }
-    const made = await new Bench(host).make({ name: "Busy", pipeline: [act] })
-    const taken = post(made.inbound_url, { n: 1 })
+    const pipeline = await new Bench(host).make({ name: "Busy", pipeline: [act] })
+    const pending = post(pipeline.inbound_url, { n: 1 })
     await until("the one event that is taken being in flight", () => world.acts.length === 1)
-    const refused = await Promise.all(Array.from({ length: 40 }, () => post(made.inbound_url, { n: 1 })))
+    const refused = await Promise.all(Array.from({ length: 40 }, () => post(pipeline.inbound_url, { n: 1 })))
     released.resolve({ done: true })
-    expect((await taken).status).to.equal(200)
+    expect((await pending).status).to.equal(200)
     await host.stop()
     for (const { status, body, headers } of refused)
       expect([status, body.code, headers.get("retry-after")]).to.deep.equal([429, "resource_exhausted", "1"])

@@ -17,11 +17,14 @@ onStoresInTurn("a field that cannot be a column", ({ start }) => {
   /** Sends a body to a pipeline that writes the whole event, and returns its row and its entry. */
   async function stored(body: string | object, more: object = {}, headers: Record<string, string> = {}) {
     const dataset_slug = `renamed-${++count}`
-    const made = await bench.make({ name: `Renamed ${count}`, pipeline: [{ id: "save", type: "dataset.write", dataset_slug, ...more }] })
-    const answer = await post(made.inbound_url, body, headers)
+    const pipeline = await bench.make({
+      name: `Renamed ${count}`,
+      pipeline: [{ id: "save", type: "dataset.write", dataset_slug, ...more }],
+    })
+    const answer = await post(pipeline.inbound_url, body, headers)
     expect(answer.status, answer.text).to.equal(200)
     const values = (await bench.rows(dataset_slug))[0]?.values ?? {}
-    return { values, warnings: (await bench.newest(made.slug)).warnings }
+    return { values, warnings: (await bench.newest(pipeline.slug)).warnings }
   }
 
   it("is renamed with a note in the entry, as Gravity Forms names its fields", async () => {
@@ -34,8 +37,8 @@ onStoresInTurn("a field that cannot be a column", ({ start }) => {
   })
 
   it("takes the next free name, so that no value is overwritten", async () => {
-    const taken = { "1.3": "a", "1_3": "b", "1_3_2": "c", "1\u0000_3": "n" }
-    const { values, warnings } = await stored(taken)
+    const fields = { "1.3": "a", "1_3": "b", "1_3_2": "c", "1\u0000_3": "n" }
+    const { values, warnings } = await stored(fields)
     expect(values).to.include({ "1_3": "b", "1_3_2": "c", "1_3_3": "a", "1__3": "n" })
     expect(warnings.map(({ pointer }) => pointer).sort()).to.deep.equal(["/1.3", "/1\ufffd_3"])
   })
@@ -58,8 +61,8 @@ onStoresInTurn("a field that cannot be a column", ({ start }) => {
         [name, "kept"],
         ["other", "too"],
       ]).toString()
-      const sent = [await stored(json), await stored(form, {}, { "content-type": "application/x-www-form-urlencoded" })]
-      for (const { values, warnings } of sent) {
+      const requests = [await stored(json), await stored(form, {}, { "content-type": "application/x-www-form-urlencoded" })]
+      for (const { values, warnings } of requests) {
         expect(values).to.include({ [column]: "kept", other: "too", is_test: false })
         expect(warnings).to.have.length(1)
       }
@@ -72,7 +75,7 @@ onStoresInTurn("a field that cannot be a column", ({ start }) => {
   })
 
   it("has the sender's name in transforms and templates", async () => {
-    const made = await bench.make({
+    const pipeline = await bench.make({
       name: "By name",
       transform_js: 'function transform(event) { return { ...event, first: event["1.3"] } }',
       pipeline: [
@@ -80,14 +83,14 @@ onStoresInTurn("a field that cannot be a column", ({ start }) => {
         { type: "respond", body: { first: "{{ event.first }}", last: '{{ event["1.6"] }}', sent: '{{ payload["1.6"] }}' } },
       ],
     })
-    const answer = await post(made.inbound_url, { "1.3": "Zoe", "1.6": "Miller" })
+    const answer = await post(pipeline.inbound_url, { "1.3": "Zoe", "1.6": "Miller" })
     expect(answer.body).to.deep.equal({ first: "Zoe", last: "Miller", sent: "Miller" })
     expect((await bench.rows("by-name"))[0]?.values).to.include({ "1_3": "Zoe", "1_6": "Miller", first: "Zoe" })
   })
 
   it("is renamed in each element of for_each, and what a transform makes too", async () => {
-    const each = { for_each: "event.people" }
-    const { values } = await stored({ people: [{ "given.name": "Zoe" }] }, each)
+    const item = { for_each: "event.people" }
+    const { values } = await stored({ people: [{ "given.name": "Zoe" }] }, item)
     expect(values).to.include({ given_name: "Zoe" })
   })
 

@@ -16,11 +16,11 @@ describe("observers of ended events", () => {
     register: (registrar) =>
       registrar.run("test observers", {
         inject: { settled: SettledEvents },
-        create: ({ settled }) => {
-          settled.use(() => {
+        create: ({ settled: settledEvents }) => {
+          settledEvents.use(() => {
             throw new Error("this observer is broken")
           })
-          settled.use(({ stored, entry }) => observed.push(`${stored.slug} ${entry.status}`))
+          settledEvents.use(({ stored, entry }) => observed.push(`${stored.slug} ${entry.status}`))
         },
       }),
   })

@@ -32,7 +32,7 @@ describe("the pipelines that ship", () => {
     host = await testHost({ shippedPipelines: true })
     bench = new Bench(host)
     const { body } = await host.api<{ event_pipelines: Made[] }>("GET", "/v1/event-pipelines")
-    for (const one of body.event_pipelines) urls[one.slug] = one.inbound_url
+    for (const pipeline of body.event_pipelines) urls[pipeline.slug] = pipeline.inbound_url
     expect(body.event_pipelines.map(({ slug, state }) => `${slug} ${state}`).sort()).to.deep.equal(
       ["github-stars", "slack-command", "stripe-payments", "typeform-lead", "website-lead", "whatsapp-inbox"].map(
         (slug) => `${slug} active`,
@@ -52,7 +52,7 @@ describe("the pipelines that ship", () => {
 
   it("github-stars accepts every event that GitHub sends, and keeps the stars", async () => {
     const all = "default" in examples ? examples.default : examples
-    let sent = 0
+    let sentCount = 0
     let pings = 0
     const refused: string[] = []
     const stars = new Map<string, boolean>()
@@ -65,7 +65,7 @@ describe("the pipelines that ship", () => {
             "x-github-delivery": `${name}-${index}`,
             "x-hub-signature-256": await signForGithub(secrets.GITHUB_WEBHOOK_SECRET, body),
           }
-          sent++
+          sentCount++
           const answer = await post(url("github-stars"), body, headers)
           // A ping is GitHub's greeting when a webhook is made: answered as the handshake it is.
           if (name === "ping") pings++
@@ -73,11 +73,12 @@ describe("the pipelines that ship", () => {
         }),
       )
       if (name !== "star") continue
-      for (const one of payloads as { action: string; sender: { login: string } }[]) stars.set(one.sender.login, one.action === "created")
+      for (const payload of payloads as { action: string; sender: { login: string } }[])
+        stars.set(payload.sender.login, payload.action === "created")
     }
     expect(refused).to.deep.equal([])
-    expect(sent).to.be.greaterThan(300)
-    expect((await bench.books()).entries).to.equal(sent - pings)
+    expect(sentCount).to.be.greaterThan(300)
+    expect((await bench.books()).entries).to.equal(sentCount - pings)
     expect(stars.size).to.be.greaterThan(0)
     expect((await bench.rows("github-stars")).map(({ values }) => values["login"])).to.have.members([...stars.keys()])
   })
@@ -148,8 +149,8 @@ describe("the pipelines that ship", () => {
     const signature = `sha256=${createHmac("sha256", body.secret).update(payload).digest("base64")}`
     const answer = await post(url("typeform-lead"), payload, { "typeform-signature": signature })
     expect(answer.status, answer.text).to.equal(200)
-    const found = (await bench.rows("leads")).find(({ values }) => values["email"] === "grace@example.com")
-    expect(found?.values).to.include({ name: "Grace", form: "lT4Z3j" })
+    const row = (await bench.rows("leads")).find(({ values }) => values["email"] === "grace@example.com")
+    expect(row?.values).to.include({ name: "Grace", form: "lT4Z3j" })
     const changed = await post(url("typeform-lead"), payload.replace("Grace@", "Eve@"), { "typeform-signature": signature })
     expect(changed.status).to.equal(401)
   })

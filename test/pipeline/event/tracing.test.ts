@@ -25,8 +25,8 @@ describe("tracing of events", () => {
   const inTrace = () => spans.getFinishedSpans().filter((span) => span.spanContext().traceId === traceId)
 
   it("makes a span an event, a child a stage, and says what became of it", async () => {
-    const made = await new Bench(host).make({ name: "Traced", pipeline: [{ type: "dataset.write", dataset_slug: "traced" }] })
-    const { status, body } = await post(made.inbound_url, { n: 1 }, { traceparent })
+    const pipeline = await new Bench(host).make({ name: "Traced", pipeline: [{ type: "dataset.write", dataset_slug: "traced" }] })
+    const { status, body } = await post(pipeline.inbound_url, { n: 1 }, { traceparent })
     expect(status).to.equal(200)
     await until(() => inTrace().some(({ name }) => name === "event"))
     const event = inTrace().find(({ name }) => name === "event")
@@ -42,12 +42,12 @@ describe("tracing of events", () => {
   })
 
   it("tells a refused event's cause, and nothing secret", async () => {
-    const made = await new Bench(host).make({
+    const pipeline = await new Bench(host).make({
       name: "Guarded",
       auth_mode: "shared_secret_header",
       auth_config: { secret: "trace-SECRET-number-1" },
     })
-    expect((await post(made.inbound_url, {}, { traceparent, "x-webhook-secret": "guess-SECRET-2" })).status).to.equal(401)
+    expect((await post(pipeline.inbound_url, {}, { traceparent, "x-webhook-secret": "guess-SECRET-2" })).status).to.equal(401)
     await until(() => inTrace().some(({ name }) => name === "event"))
     const event = inTrace().find(({ name }) => name === "event")
     expect(event?.attributes).to.include({ "millrace.status": "rejected", "millrace.cause": "wrong_secret" })
@@ -55,11 +55,11 @@ describe("tracing of events", () => {
   })
 
   it("makes a span a job", async () => {
-    const made = await new Bench(host).make({
+    const pipeline = await new Bench(host).make({
       name: "Later",
       pipeline: [{ type: "email.send", to: "a@example.com", subject: "Hello", heading: "Hello" }],
     })
-    await post(made.inbound_url, {})
+    await post(pipeline.inbound_url, {})
     // Jobs of schedules, and of rows that an earlier test wrote, have spans too.
     const isOfStep = ({ name, attributes }: ReadableSpan) => name === "job" && attributes["millrace.job"] === "pipeline.deferred"
     const job = await until("the span of the step's job", () => spans.getFinishedSpans().find(isOfStep))

@@ -24,7 +24,7 @@ onStoresInTurn("an event that a row cannot hold", ({ start }) => {
 
   const fieldsOf = ({ body }: Answered) => (body.details.fields as { path: string }[]).map(({ path }) => path)
 
-  async function sent({ inbound_url, slug }: Made, body: string) {
+  async function postAndCompare({ inbound_url, slug }: Made, body: string) {
     const before = await bench.books()
     const answer = await post(inbound_url, body)
     const after = await bench.books()
@@ -83,9 +83,9 @@ onStoresInTurn("an event that a row cannot hold", ({ start }) => {
     })
     const long = await post(odd.inbound_url, { a: "\u{1f600}".repeat(1_500) })
     const shifted = await post(odd.inbound_url, { ab: "\u{1f600}".repeat(1_500) })
-    const named = await post(`${odd.inbound_url}?a%00b=1&%24set=2`, {})
+    const answer = await post(`${odd.inbound_url}?a%00b=1&%24set=2`, {})
     const thrown = await post(odd.inbound_url, { boom: true })
-    expect([long, shifted, named, thrown].map(({ status }) => status)).to.deep.equal([200, 200, 200, 400])
+    expect([long, shifted, answer, thrown].map(({ status }) => status)).to.deep.equal([200, 200, 200, 400])
     expect((await bench.entries("odd")).map(({ cause }) => cause)).to.deep.equal(["transform_threw", "", "", ""])
   })
 
@@ -95,12 +95,12 @@ onStoresInTurn("an event that a row cannot hold", ({ start }) => {
       pipeline: [{ id: "inner_step", type: "dataset.write", dataset_slug: "keyed-strangers", key: "email" }],
     })
     for (const email of ['""', "null", "{}"]) {
-      const { answer } = await sent(keyed, `{"email":${email}}`)
+      const { answer } = await postAndCompare(keyed, `{"email":${email}}`)
       expect([answer.status, fieldsOf(answer)]).to.deep.equal([400, ["/email"]])
     }
-    const { answer: absent } = await sent(keyed, "{}")
+    const { answer: absent } = await postAndCompare(keyed, "{}")
     expect([absent.status, absent.body.details.reason, fieldsOf(absent)]).to.deep.equal([400, "event_not_storable", ["/email"]])
-    const { answer: list } = await sent(keyed, "[1]")
+    const { answer: list } = await postAndCompare(keyed, "[1]")
     expect([list.status, list.body.details.fields]).to.deep.equal([400, [{ path: "", message: "The event must be an object." }]])
   })
 
@@ -117,8 +117,8 @@ onStoresInTurn("an event that a row cannot hold", ({ start }) => {
       ["Many elements", { pipeline: [{ ...write, for_each: "event.items" }] }, JSON.stringify({ items: Array(1_001).fill({ a: 1 }) })],
     ]
     for (const [name, document, body] of cases) {
-      const made = await bench.make({ name, ...document } as Parameters<Bench["make"]>[0])
-      const { answer, entry } = await sent(made, body)
+      const pipeline = await bench.make({ name, ...document } as Parameters<Bench["make"]>[0])
+      const { answer, entry } = await postAndCompare(pipeline, body)
       expect([answer.status, answer.body.code, answer.body.details], name).to.deep.equal([
         400,
         "failed_precondition",
@@ -129,9 +129,12 @@ onStoresInTurn("an event that a row cannot hold", ({ start }) => {
   })
 
   it("is answered 500 if the pipeline is at fault: its dataset is archived", async () => {
-    const made = await bench.make({ name: "Archived", pipeline: [{ id: "inner_step", type: "dataset.write", dataset_slug: "shelved" }] })
+    const pipeline = await bench.make({
+      name: "Archived",
+      pipeline: [{ id: "inner_step", type: "dataset.write", dataset_slug: "shelved" }],
+    })
     await host.api("PATCH", "/v1/datasets/shelved", { status: "archived" })
-    const { answer } = await sent(made, '{"a":1}')
+    const { answer } = await postAndCompare(pipeline, '{"a":1}')
     expect([answer.status, answer.body.details.reason]).to.deep.equal([500, "action_failed"])
   })
 

@@ -10,7 +10,7 @@ import { type TestHost, testHost } from "#core/testing"
 import { JobCollection } from "../../../core/jobs/jobs-collection.ts"
 import { until } from "../../waiting.ts"
 
-let begun = 0
+let startedAt = 0
 
 const tide = defineAction({
   type: "tide.turn",
@@ -20,7 +20,7 @@ const tide = defineAction({
   result: z.json(),
   examples: [{ title: "Turn", yaml: "type: tide.turn" }],
   run({ context: { signal } }) {
-    begun += 1
+    startedAt += 1
     return new Promise((_resolve, reject) => signal.addEventListener("abort", () => reject(signal.reason)))
   },
 })
@@ -37,10 +37,10 @@ describe("what a plugin left behind that is not loaded", () => {
     dataDir = mkdtempSync(join(tmpdir(), "millrace-without-plugin-"))
     const earlier = await testHost({ dataDir, plugins: [plugin as never], env: { MILLRACE_SERVER_DRAIN_MS: "100" } })
     const pipeline = { name: "Turned", state: "active", auth_mode: "none", pipeline: [{ id: "turn", type: "tide.turn" }] }
-    const made = await earlier.api<{ inbound_url: string }>("POST", "/v1/event-pipelines", pipeline)
-    expect(made.status, JSON.stringify(made.body)).to.equal(200)
-    expect((await earlier.send(made.body, {})).status).to.equal(200)
-    await until("the step being run", () => begun > 0)
+    const response = await earlier.api<{ inbound_url: string }>("POST", "/v1/event-pipelines", pipeline)
+    expect(response.status, JSON.stringify(response.body)).to.equal(200)
+    expect((await earlier.send(response.body, {})).status).to.equal(200)
+    await until("the step being run", () => startedAt > 0)
     await earlier.stop()
     host = await testHost({ dataDir })
   })

@@ -35,8 +35,8 @@ async function raw(host: TestHost, env: Record<string, string>, collections: rea
   }
   const client = await new MongoClient(url).connect()
   try {
-    const found = await Promise.all(collections.map((name) => client.db().collection(name).find().toArray()))
-    return found
+    const matches = await Promise.all(collections.map((name) => client.db().collection(name).find().toArray()))
+    return matches
       .flat()
       .map((document) => JSON.stringify(document))
       .join("\n")
@@ -77,8 +77,8 @@ onBothStores("what the journal holds of an event", ({ start, storage }) => {
   const filled = async (service: TestHost, title: string, person: string) => {
     const { body } = await patiently(() => new Bench(service).save(documentOf(title)))
     const { inbound_url } = body as unknown as Made
-    for (const one of [{ name: person }, { name: person, password: person }])
-      expect((await patiently(() => post(inbound_url, one))).body).to.deep.equal({ hello: person.toUpperCase() })
+    for (const item of [{ name: person }, { name: person, password: person }])
+      expect((await patiently(() => post(inbound_url, item))).body).to.deep.equal({ hello: person.toUpperCase() })
     return inbound_url
   }
   /** A node that missed a day asks for a moment to catch up. */
@@ -136,8 +136,8 @@ onBothStores("what the journal holds of an event", ({ start, storage }) => {
     await erased(/lovelace/i)
 
     const after = await call<Entry>("GET", path)
-    const gone = { payload_preview: "", transformed: null, logs: [], response: { status: 201, body: "" } }
-    expect(after.body).to.deep.equal({ ...whole.body, ...gone })
+    const erasedEntry = { payload_preview: "", transformed: null, logs: [], response: { status: 201, body: "" } }
+    expect(after.body).to.deep.equal({ ...whole.body, ...erasedEntry })
     expect(await raw(host, env, journal), "a younger event's").to.match(/hopper/i)
     expect([young.status, (await entries("personal"))[0]?.payload_preview]).to.deep.equal([201, '{"name":"Hopper"}'])
     const replayed = await call<{ details: { reason: string } }>("POST", `${path}/replay`)

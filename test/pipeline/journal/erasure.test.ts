@@ -23,17 +23,17 @@ describe("erasure of expired payloads", () => {
   /** Wall time and measured time, as the test sets them. */
   let clock: Clock
   let writes: Commit["writes"][number][]
-  let found: number
+  let missingCount: number
   /** What becomes of a commit. */
-  let commit: (given: Commit) => Promise<CommitResult>
+  let commit: (input: Commit) => Promise<CommitResult>
 
   beforeEach(async () => {
     opened = await openFile([...journalCollections, ErasureMarkCollection])
     now = today
     clock = { now: () => now, monotonic: () => now, after: () => () => undefined }
     writes = []
-    found = 0
-    commit = (given) => opened.store.commit(given)
+    missingCount = 0
+    commit = (input) => opened.store.commit(input)
   })
   afterEach(() => opened.close())
 
@@ -41,17 +41,17 @@ describe("erasure of expired payloads", () => {
 
   async function add(pipeline: string, count: number, ageDays: number, preview = '{"name":"Ada"}'): Promise<string[]> {
     const stored = { id: pipeline, slug: "p", revision: 1, document: { auth_mode: "none" } } as StoredPipeline
-    const made = Array.from({ length: count }, (_, index) => {
+    const entries = Array.from({ length: count }, (_, index) => {
       const receivedAtMs = now - ageDays * dayMs + index
       const entry = draftEntry({ id: ids.uuid(), stored, digest: "d", receivedAtMs, entriesDays: 400 })
       return storedEntry({ ...entry, payload_preview: preview })
     })
-    const inserts = made.map((doc) => ({ kind: "insert", collection: EntryCollection, organization: acme, doc }) as const)
+    const inserts = entries.map((doc) => ({ kind: "insert", collection: EntryCollection, organization: acme, doc }) as const)
     await opened.store.commit({ id: ids.uuid(), writes: inserts })
-    return made.map(({ id }) => id)
+    return entries.map(({ id }) => id)
   }
 
-  const held = async (pipeline = busy) =>
+  const countHeld = async (pipeline = busy) =>
     await opened.store.open(EntryCollection, acme).count({ pipeline_id: pipeline, payload_preview: { $exists: true } })
   const mark = async () => await opened.store.open(ErasureMarkCollection, acme).get(busy)
 
@@ -62,14 +62,14 @@ describe("erasure of expired payloads", () => {
         const collection = opened.store.open(...args)
         const find: typeof collection.find = async (...query) => {
           const documents = await collection.find(...query)
-          found += documents.length
+          missingCount += documents.length
           return documents
         }
         return { ...collection, get: (id: string) => collection.get(id), find }
       }) as Store["open"],
-      commit: async (given) => {
-        const result = await commit(given)
-        writes.push(...given.writes)
+      commit: async (input) => {
+        const result = await commit(input)
+        writes.push(...input.writes)
         return result
       },
     }
@@ -93,30 +93,30 @@ describe("erasure of expired payloads", () => {
     const old = await add(busy, 250, 8)
     await add(busy, 30, 6)
     await erasure().turn()
-    expect([await held(), found, writes.length]).to.deep.equal([30, 250, 250 + 250 + 3])
+    expect([await countHeld(), missingCount, writes.length]).to.deep.equal([30, 250, 250 + 250 + 3])
     expect(erasedIds()).to.deep.equal(old)
     now += dayMs + 1_000
     await erasure().turn()
-    expect([await held(), found]).to.deep.equal([0, 280])
+    expect([await countHeld(), missingCount]).to.deep.equal([0, 280])
   })
 
   it("goes on behind the last batch that was committed, after a kill in the middle", async () => {
     const old = await add(busy, 450, 8)
-    let left = 2
+    let remaining = 2
     const killed = new Promise<void>((resolve) => {
-      commit = (given) => {
-        if (left-- > 0) return opened.store.commit(given)
+      commit = (input) => {
+        if (remaining-- > 0) return opened.store.commit(input)
         resolve()
         return new Promise(() => undefined)
       }
     })
     void erasure().turn()
     await killed
-    expect(await held()).to.equal(250)
-    commit = (given) => opened.store.commit(given)
-    found = 0
+    expect(await countHeld()).to.equal(250)
+    commit = (input) => opened.store.commit(input)
+    missingCount = 0
     await erasure().turn()
-    expect([await held(), found]).to.deep.equal([0, 250])
+    expect([await countHeld(), missingCount]).to.deep.equal([0, 250])
     expect(erasedIds(), "each once").to.deep.equal(old)
   })
 
@@ -125,21 +125,21 @@ describe("erasure of expired payloads", () => {
     await erasure().turn()
     expect(writes.map(({ collection }) => collection.name)).to.deep.equal(["payload_erasure_marks", "payload_erasure_marks"])
     await erasure().turn()
-    expect([writes.length, found]).to.deep.equal([2, 150])
+    expect([writes.length, missingCount]).to.deep.equal([2, 150])
   })
 
   it("gives every pipeline a batch before any its second, and pauses after a second for as long", async () => {
     await add(busy, 250, 8)
     await add(quiet, 5, 8)
-    commit = async (given) => {
+    commit = async (input) => {
       now += 600
-      return await opened.store.commit(given)
+      return await opened.store.commit(input)
     }
-    const one = erasure()
-    expect(await one.turn()).to.equal(1_200)
-    expect([await held(busy), await held(quiet)]).to.deep.equal([150, 0])
-    await one.turn()
-    expect(await held(busy)).to.equal(0)
+    const payloadErasure = erasure()
+    expect(await payloadErasure.turn()).to.equal(1_200)
+    expect([await countHeld(busy), await countHeld(quiet)]).to.deep.equal([150, 0])
+    await payloadErasure.turn()
+    expect(await countHeld(busy)).to.equal(0)
   })
 
   it("follows a setting that is made shorter, and one that is made longer", async () => {
@@ -147,26 +147,26 @@ describe("erasure of expired payloads", () => {
     await add(busy, 1, 10)
     await add(busy, 1, 3)
     await erasure(15).turn()
-    expect(await held()).to.equal(2)
+    expect(await countHeld()).to.equal(2)
     await erasure(7).turn()
-    expect(await held()).to.equal(1)
+    expect(await countHeld()).to.equal(1)
     now += 10 * dayMs
     await erasure(30).turn()
-    expect(await held()).to.equal(1)
+    expect(await countHeld()).to.equal(1)
     now += 20 * dayMs
     await erasure(30).turn()
-    expect([await held(), found], "none read twice").to.deep.equal([0, 3])
+    expect([await countHeld(), missingCount], "none read twice").to.deep.equal([0, 3])
   })
 
   it("leaves the pipeline to the node that has moved on with it meanwhile", async () => {
     await add(busy, 250, 8)
-    commit = async (given) => {
+    commit = async (input) => {
       commit = (next) => opened.store.commit(next)
       await erasure().turn()
-      return await opened.store.commit(given)
+      return await opened.store.commit(input)
     }
     await erasure().turn()
-    expect(await held()).to.equal(0)
+    expect(await countHeld()).to.equal(0)
     const last = (await opened.store.open(EntryCollection, acme).find({}, { sort: { received_at: -1 }, limit: 1 }))[0]
     expect(await mark()).to.include({ received_at: last?.received_at, execution_id: last?.id })
   })
@@ -178,7 +178,7 @@ describe("erasure of expired payloads", () => {
     now = today
     await add(busy, 3, 8)
     await erasure().turn()
-    expect(await held()).to.equal(0)
+    expect(await countHeld()).to.equal(0)
     expect((await mark())?.received_at).to.equal(timestamp(today - 8 * dayMs + 2))
   })
 })

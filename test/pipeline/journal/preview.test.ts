@@ -10,8 +10,8 @@ describe("previews", () => {
   })
 
   it("cut the values of fields named like secrets, at any depth, in any case", () => {
-    const given = { a: [{ Password: "p-1" }], token: { inner: "p-2" }, api_key: "p-3", email: "a@b.test" }
-    const text = previewOfText(JSON.stringify(given))
+    const input = { a: [{ Password: "p-1" }], token: { inner: "p-2" }, api_key: "p-3", email: "a@b.test" }
+    const text = previewOfText(JSON.stringify(input))
     expect(text).not.to.match(/p-\d/)
     expect(JSON.parse(text)).to.deep.equal({
       a: [{ Password: "[redacted]" }],
@@ -23,10 +23,10 @@ describe("previews", () => {
 
   it("know the names that the log knows", () => {
     const names = ["apiKey", "client-secret", "x-api-key", "accessToken", "webhook_signature", "cardNumber", "passphrase", "x-auth"]
-    const given = Object.fromEntries([...names, "author", "token_count", "secret_id", "keyboard"].map((name) => [name, "v-1"]))
-    const shown = JSON.parse(previewOfText(JSON.stringify(given))) as Record<string, string>
-    for (const name of names) expect(shown[name], name).to.equal("[redacted]")
-    for (const name of ["author", "token_count", "secret_id", "keyboard"]) expect(shown[name], name).to.equal("v-1")
+    const input = Object.fromEntries([...names, "author", "token_count", "secret_id", "keyboard"].map((name) => [name, "v-1"]))
+    const resource = JSON.parse(previewOfText(JSON.stringify(input))) as Record<string, string>
+    for (const name of names) expect(resource[name], name).to.equal("[redacted]")
+    for (const name of ["author", "token_count", "secret_id", "keyboard"]) expect(resource[name], name).to.equal("v-1")
     expect(previewOfText('{"pass\\u0077ord":"p-1"}')).not.to.include("p-1")
   })
 

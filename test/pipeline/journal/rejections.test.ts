@@ -10,7 +10,7 @@ onBothStores("a flood of rejections", ({ start }) => {
     // One minute holds it all, so that the counts below are exact.
     host.clock.set(Math.floor(Date.now() / 60_000) * 60_000)
     const bench = new Bench(host)
-    const made = await bench.make({
+    const pipeline = await bench.make({
       name: "Flooded",
       auth_mode: "shared_secret_header",
       auth_config: { secret: "flood-SECRET-of-many" },
@@ -20,10 +20,10 @@ onBothStores("a flood of rejections", ({ start }) => {
     const wrong = { "x-webhook-secret": "guess" }
     const right = { "x-webhook-secret": "flood-SECRET-of-many" }
     for (let n = 0; n < 4; n++) {
-      await Promise.all(Array.from({ length: 15 }, () => post(made.inbound_url, { n }, wrong)))
+      await Promise.all(Array.from({ length: 15 }, () => post(pipeline.inbound_url, { n }, wrong)))
       host.clock.move(1_000)
     }
-    await Promise.all(Array.from({ length: 10 }, () => post(made.inbound_url, {}, right)))
+    await Promise.all(Array.from({ length: 10 }, () => post(pipeline.inbound_url, {}, right)))
     host.clock.move(1_000)
     const total = (entries: { count: number }[]) => entries.reduce((sum, { count }) => sum + count, 0)
     await until(async () => total(await bench.entries("flooded", "?limit=200")) === 70)
@@ -34,8 +34,8 @@ onBothStores("a flood of rejections", ({ start }) => {
       ["schema_mismatch", 10, "rejected"],
       ["wrong_secret", 55, "rejected"],
     ])
-    for (const one of folded) expect(one.first_at <= one.last_at, `${one.first_at} ${one.last_at}`).to.equal(true)
-    expect((await post(made.inbound_url, { n: 1 }, right)).status).to.equal(200)
+    for (const entry of folded) expect(entry.first_at <= entry.last_at, `${entry.first_at} ${entry.last_at}`).to.equal(true)
+    expect((await post(pipeline.inbound_url, { n: 1 }, right)).status).to.equal(200)
     expect(await bench.books()).to.include({ entries: 8, payloads: 1, rows: 0 })
     await post(calm.inbound_url, {}, wrong)
     expect(await bench.entries("calm")).to.have.length(1)

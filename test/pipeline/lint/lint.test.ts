@@ -29,16 +29,16 @@ describe("findings", () => {
   it("name the step after which a respond would come too late, and what to do", async () => {
     const late =
       "pipeline:\n  - { id: mail, type: email.send, to: a@b.test, heading: Hi }\n  - { id: answer, type: respond, needs: [mail], body: {} }"
-    const [found] = (await findingsOf(late)).filter(({ rule }) => rule === "deferred-respond")
-    expect(found?.message).to.equal(
+    const [finding] = (await findingsOf(late)).filter(({ rule }) => rule === "deferred-respond")
+    expect(finding?.message).to.equal(
       '"answer" comes after "mail", which runs after the reply. Give "mail" "await: true", or do not let "answer" need or read it.',
     )
   })
 
   it("refuse a dataset that an action names by its UUID", async () => {
     const uuid = "pipeline:\n  - { type: dataset.write, dataset_slug: 018f3b6e-0000-7000-8000-000000000000, key: email }"
-    const found = (await findingsOf(uuid)).filter(({ rule }) => rule === "invalid-field")
-    expect(found.map(({ pointer }) => pointer)).to.deep.equal(["/pipeline/0/dataset_slug"])
-    expect(found[0]?.message).to.include("is a UUID")
+    const findings = (await findingsOf(uuid)).filter(({ rule }) => rule === "invalid-field")
+    expect(findings.map(({ pointer }) => pointer)).to.deep.equal(["/pipeline/0/dataset_slug"])
+    expect(findings[0]?.message).to.include("is a UUID")
   })
 })

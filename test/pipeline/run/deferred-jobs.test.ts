@@ -32,8 +32,8 @@ describe("jobs of deferred steps", () => {
     expect(status, JSON.stringify(body)).to.equal(200)
     return body
   }
-  const sent = async (one: Made, event: object) => {
-    const { status, body } = await host.send<{ execution_id: string }>(one, event)
+  const sendTo = async (pipeline: Made, event: object) => {
+    const { status, body } = await host.send<{ execution_id: string }>(pipeline, event)
     expect(status, JSON.stringify(body)).to.be.below(300)
     return body.execution_id
   }
@@ -41,31 +41,31 @@ describe("jobs of deferred steps", () => {
   it("are not made for steps whose condition is known to be false, and made for the others", async () => {
     const queue = host.get(JobQueue)
     const { enqueue } = queue
-    let asked = 0
+    let requestCount = 0
     // Of steps alone: schedules make jobs at times of their own.
-    queue.enqueue = function (this: JobQueue, ...given) {
-      if (given[1].type === deferredJob.type) asked++
-      return enqueue.apply(this, given as never)
+    queue.enqueue = function (this: JobQueue, ...inputs) {
+      if (inputs[1].type === deferredJob.type) requestCount++
+      return enqueue.apply(this, inputs as never)
     } as JobQueue["enqueue"]
     try {
       host.outgoing.fixtures.push(() => ({ status: 200, headers: {}, body: '{"vip":false}' }))
-      const one = await make("Conditional", [
+      const pipeline = await make("Conditional", [
         { id: "call", type: "http.request", when: "event.score > 10", url: "https://crm.example.com/" },
         { id: "tell", type: "http.request", when: "steps.call.body.vip", url: "https://vip.example.com/" },
       ])
-      const low = await sent(one, { score: 1 })
-      expect(asked).to.equal(0)
-      const entry = await host.api<Entry>("GET", `/v1/event-pipelines/${one.slug}/executions/${low}`)
+      const low = await sendTo(pipeline, { score: 1 })
+      expect(requestCount).to.equal(0)
+      const entry = await host.api<Entry>("GET", `/v1/event-pipelines/${pipeline.slug}/executions/${low}`)
       expect([entry.body.status, entry.body.steps["call"]?.state, entry.body.steps["tell"]?.state]).to.deep.equal([
         "accepted",
         "skipped",
         "skipped",
       ])
       expect(host.calls.length).to.equal(0)
-      const high = await sent(one, { score: 11 })
-      expect(asked).to.equal(1)
+      const high = await sendTo(pipeline, { score: 11 })
+      expect(requestCount).to.equal(1)
       await until(async () => {
-        const { body } = await host.api<Entry>("GET", `/v1/event-pipelines/${one.slug}/executions/${high}`)
+        const { body } = await host.api<Entry>("GET", `/v1/event-pipelines/${pipeline.slug}/executions/${high}`)
         return body.steps["call"]?.state === "done" && body.steps["tell"]?.state === "skipped"
       })
       expect(host.calls.map(({ url }) => String(url))).to.deep.equal(["https://crm.example.com/"])
@@ -98,11 +98,11 @@ describe("jobs of deferred steps", () => {
     const other = await make("Mail", [{ id: "mail", type: "email.send", to: "other@example.com", subject: "Other", heading: "Other" }], {
       key,
     })
-    for (let n = 0; n < 400; n += 50) await Promise.all(Array.from({ length: 50 }, () => sent(flooding, { n })))
-    await sent(other, {})
+    for (let n = 0; n < 400; n += 50) await Promise.all(Array.from({ length: 50 }, () => sendTo(flooding, { n })))
+    await sendTo(other, {})
     await until(() => host.mails.length === 1)
     expect(host.mails[0]?.subject).to.equal("Other")
-    await sent(own, {})
+    await sendTo(own, {})
     letGo()
     await until("both mails and all calls", () => host.mails.length === 2 && host.calls.length === 400)
   })

@@ -29,17 +29,17 @@ onStoresInTurn("deferred steps", ({ start }) => {
     expect(answer.status, answer.text).to.equal(200)
     return (await bench.newest(slug)).id
   }
-  const settled = (slug: string, id: string) =>
+  const whenSettled = (slug: string, id: string) =>
     bench.entryWhen(slug, id, ({ steps }) => Object.values(steps).every(({ state }) => state !== "pending"))
 
   it("keep what is named like a secret sealed in their job, and have it in clear when they run", async () => {
-    const made = await bench.make({
+    const pipeline = await bench.make({
       name: "Sealed",
       pipeline: [{ id: "act", type: "world.act", says: "{{ event.password }} {{ event.name }}", retry: { max_attempts: 1 } }],
     })
     world.answer = () => fails("the peer is down")
-    const id = await send("sealed", made.inbound_url, { password: "p-1-secret", name: "Ada" })
-    await settled("sealed", id)
+    const id = await send("sealed", pipeline.inbound_url, { password: "p-1-secret", name: "Ada" })
+    await whenSettled("sealed", id)
     const [job] = await until("the dead job", async () => {
       const jobs = await bench.jobs()
       return jobs[0]?.state === "dead" && jobs
@@ -64,7 +64,7 @@ onStoresInTurn("deferred steps", ({ start }) => {
       ],
     })
     const id = await send("order", inbound_url)
-    const entry = await settled("order", id)
+    const entry = await whenSettled("order", id)
     expect(world.acts.map(({ step, says }) => [step, says])).to.deep.equal([
       ["first", 1],
       ["second", 1],
@@ -84,7 +84,7 @@ onStoresInTurn("deferred steps", ({ start }) => {
   it("are retried with backoff and one idempotency key", async () => {
     world.answer = ({ attempt }) => (attempt < 3 ? fails("not yet") : { done: true })
     const { inbound_url } = await bench.make({ name: "Again", pipeline: [{ id: "act", type: "world.act", says: 1, retry: quick }] })
-    const entry = await settled("again", await send("again", inbound_url))
+    const entry = await whenSettled("again", await send("again", inbound_url))
     expect(entry.steps["act"]).to.include({ state: "done", attempts: 3 })
     expect(world.acts.map(({ attempt }) => attempt)).to.deep.equal([1, 2, 3])
     expect(new Set(world.acts.map(({ key }) => key)).size).to.equal(1)
@@ -97,7 +97,7 @@ onStoresInTurn("deferred steps", ({ start }) => {
     }
     world.answer = () => (world.acts.length <= 5 ? full() : { done: true })
     const { inbound_url } = await bench.make({ name: "Own", pipeline: [{ id: "act", type: "world.act", says: 1, retry: quick }] })
-    const entry = await settled("own", await send("own", inbound_url))
+    const entry = await whenSettled("own", await send("own", inbound_url))
     expect(entry.steps["act"]).to.include({ state: "done", attempts: 1 })
     expect([world.acts.length, entry.status]).to.deep.equal([6, "accepted"])
   })
@@ -125,7 +125,7 @@ onStoresInTurn("deferred steps", ({ start }) => {
     broken = false
     const retry = await host.api<{ steps: string[] }>("POST", `/v1/event-pipelines/exhausted/executions/${id}/retry`)
     expect([retry.status, retry.body.steps]).to.deep.equal([200, ["act", "behind"]])
-    const mended = await settled("exhausted", id)
+    const mended = await whenSettled("exhausted", id)
     await until(async () => (await bench.jobs()).length === 0)
     expect(await bench.entry("exhausted", id)).to.include({ status: "accepted", cause: "", error: null })
     expect([mended.steps["act"]?.state, mended.steps["behind"]?.state]).to.deep.equal(["done", "done"])
@@ -163,7 +163,7 @@ onStoresInTurn("deferred steps", ({ start }) => {
       ],
       handlers: { mend: { type: "dataset.write", dataset_slug: "mended", row: { n: "{{ event.n }}" } } },
     })
-    const entry = await settled("handled", await send("handled", inbound_url))
+    const entry = await whenSettled("handled", await send("handled", inbound_url))
     const states = Object.fromEntries(Object.entries(entry.steps).map(([step, { state }]) => [step, state]))
     expect(states).to.deep.equal({ one: "failed", after_one: "done", two: "failed", after_two: "skipped", mend: "done" })
     expect(entry.steps["after_two"]?.skipped_after).to.equal("two")
@@ -180,7 +180,7 @@ onStoresInTurn("deferred steps", ({ start }) => {
       ],
       handlers: { report: { type: "world.act", says: "{{ event.channel }}" } },
     })
-    const entry = await settled("late-handler", await send("late-handler", inbound_url, { channel: "!!" }))
+    const entry = await whenSettled("late-handler", await send("late-handler", inbound_url, { channel: "!!" }))
     expect(entry.steps["report"]).to.include({ state: "done" })
     expect([entry.steps["say"]?.state, entry.steps["behind"]?.state, entry.status]).to.deep.equal(["failed", "skipped", "accepted"])
     expect(world.acts.map(({ says }) => says)).to.deep.equal(["!!"])
@@ -206,7 +206,7 @@ onStoresInTurn("deferred steps", ({ start }) => {
             }),
           )
         : says
-    const entry = await settled("each", await send("each", inbound_url, { list: [5, 6, 7] }))
+    const entry = await whenSettled("each", await send("each", inbound_url, { list: [5, 6, 7] }))
     expect(entry.steps["act"]?.result).to.deep.equal([5, 6, 7])
     expect(new Set(world.acts.filter(({ step }) => step === "act").map(({ key }) => key)).size).to.equal(3)
     expect((await bench.rows("each")).map(({ values }) => values["n"]).sort()).to.deep.equal([5, 6, 7])
@@ -233,7 +233,7 @@ onStoresInTurn("deferred steps", ({ start }) => {
     const { status } = await host.api("PUT", "/v1/event-pipelines/changed", { pipeline: pipeline("new"), state: "disabled" })
     expect(status).to.equal(200)
     letGo()
-    await settled("changed", id)
+    await whenSettled("changed", id)
     expect(world.acts.filter(({ step }) => step === "told").map(({ says }) => says)).to.deep.equal(["old"])
     expect((await post(inbound_url, {})).status).to.equal(404)
   })
@@ -268,14 +268,14 @@ onStoresInTurn("deferred steps of a node that stops", ({ start, storage }) => {
     const env = { ...(await storage()), MILLRACE_JOBS_POLL_MS: "20", MILLRACE_SERVER_DRAIN_MS: "100", MILLRACE_JOBS_CONCURRENCY: "1" }
     const first = outsideWorld()
     first.answer = () => new Promise(() => {})
-    const one = await start({ plugins: [first.plugin], env, dataDir })
-    const { inbound_url } = await new Bench(one).make({
+    const host = await start({ plugins: [first.plugin], env, dataDir })
+    const { inbound_url } = await new Bench(host).make({
       name: "Stopped",
       pipeline: [{ id: "act", type: "world.act", says: "{{ event.n }}" }],
     })
     for (const n of [1, 2, 3]) await post(inbound_url, { n })
     await until(() => first.acts.length === 1)
-    await one.stop()
+    await host.stop()
     expect(first.acts).to.have.length(1)
 
     const second = outsideWorld()
@@ -284,8 +284,8 @@ onStoresInTurn("deferred steps of a node that stops", ({ start, storage }) => {
     await until(() => second.acts.length === 3)
     expect(second.acts.map(({ says }) => says).sort()).to.deep.equal([1, 2, 3])
     expect(second.acts.map(({ attempt }) => attempt)).to.deep.equal([1, 1, 1])
-    const held = first.acts[0]
-    expect(second.acts.find(({ execution }) => execution === held?.execution)?.key).to.equal(held?.key)
+    const act = first.acts[0]
+    expect(second.acts.find(({ execution }) => execution === act?.execution)?.key).to.equal(act?.key)
     await until(async () => (await bench.jobs()).length === 0)
   })
 })

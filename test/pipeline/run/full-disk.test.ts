@@ -8,12 +8,12 @@ import { until } from "../../waiting.ts"
 describe("outcomes of deferred steps on a full disk", () => {
   let host: TestHost
   let peer: Peer
-  const asked: { key: string; answer: () => void }[] = []
+  const requests: { key: string; answer: () => void }[] = []
   let isFull = false
   let refused = 0
   before(async () => {
     peer = await listen((request, response) => {
-      asked.push({ key: String(request.headers["idempotency-key"]), answer: () => response.end("{}") })
+      requests.push({ key: String(request.headers["idempotency-key"]), answer: () => response.end("{}") })
     })
     host = await testHost({
       capture: false,
@@ -30,7 +30,7 @@ describe("outcomes of deferred steps on a full disk", () => {
       return Promise.reject(new AppError("unavailable", "The disk is full.", { reason: "storage_full" }))
     }
     Object.assign(store, {
-      commit: (given: Parameters<Store["commit"]>[0]) => (isFull ? full() : commit(given)),
+      commit: (input: Parameters<Store["commit"]>[0]) => (isFull ? full() : commit(input)),
       ready: () => (isFull ? full() : ready()),
     })
   })
@@ -56,44 +56,44 @@ describe("outcomes of deferred steps on a full disk", () => {
   it("are kept once there is room, without another call", async () => {
     await make("Single", [{ ...call, url: `${peer.origin}/single` }])
     const ids = [await send("single"), await send("single"), await send("single")]
-    await until("the first call", () => asked.length === 1)
+    await until("the first call", () => requests.length === 1)
     await fill()
-    asked[0]?.answer()
+    requests[0]?.answer()
     await waitForRefusals(3)
     // One call may start before the first refusal. No further call starts.
-    expect(asked.length).to.be.at.most(2)
-    const whileFull = asked.length
-    asked[1]?.answer()
+    expect(requests.length).to.be.at.most(2)
+    const whileFull = requests.length
+    requests[1]?.answer()
     await waitForRefusals(refused + 4)
-    expect(asked.length).to.equal(whileFull)
+    expect(requests.length).to.equal(whileFull)
     isFull = false
     let answered = whileFull
     for (const id of ids)
       await until("the step being done", async () => {
-        for (; answered < asked.length; answered++) asked[answered]?.answer()
+        for (; answered < requests.length; answered++) requests[answered]?.answer()
         return (await stateOf("single", id))["call"]?.state === "done"
       })
-    expect(asked).to.have.length(3)
-    expect(new Set(asked.map(({ key }) => key)).size).to.equal(3)
+    expect(requests).to.have.length(3)
+    expect(new Set(requests.map(({ key }) => key)).size).to.equal(3)
   })
 
   it("are kept in an execution of several steps, which goes on after that", async () => {
-    asked.splice(0)
+    requests.splice(0)
     const second = { ...call, id: "second", url: `${peer.origin}/second`, needs: ["call"] }
     await make("Several", [{ ...call, url: `${peer.origin}/first` }, second])
     const id = await send("several")
-    await until("the first call", () => asked.length === 1)
+    await until("the first call", () => requests.length === 1)
     await fill()
-    asked[0]?.answer()
+    requests[0]?.answer()
     await waitForRefusals(4)
-    expect(asked).to.have.length(1)
+    expect(requests).to.have.length(1)
     isFull = false
-    await until("the second call", () => asked.length === 2)
-    asked[1]?.answer()
+    await until("the second call", () => requests.length === 2)
+    requests[1]?.answer()
     const steps = await until("both steps being done", async () => {
-      const found = await stateOf("several", id)
-      return found["second"]?.state === "done" && found
+      const match = await stateOf("several", id)
+      return match["second"]?.state === "done" && match
     })
-    expect([steps["call"]?.attempts, steps["second"]?.attempts, asked.length]).to.deep.equal([1, 1, 2])
+    expect([steps["call"]?.attempts, steps["second"]?.attempts, requests.length]).to.deep.equal([1, 1, 2])
   })
 })

@@ -34,9 +34,9 @@ describe("the compiler's process", () => {
       { schema: { type: "objekt" }, transform: "function transform(" },
     ]
     const madeFor = async (organization: string) => {
-      const made = []
-      for (const source of sources) made.push(await compiler.compile({ organization, ...source }))
-      return made
+      const created = []
+      for (const source of sources) created.push(await compiler.compile({ organization, ...source }))
+      return created
     }
     try {
       const [first, other] = [await madeFor("acme"), await madeFor("globex")]
@@ -64,11 +64,11 @@ describe("the compiler's process", () => {
     if (process.platform !== "linux") this.skip()
     const lost: string[] = []
     const compiler = new Compiler(new MovableClock(), { onReady: () => {}, onLost: ({ stderr }) => lost.push(stderr) })
-    let taken = 0
-    while (existsSync(`/proc/self/fd/${taken}`)) taken++
+    let elapsed = 0
+    while (existsSync(`/proc/self/fd/${elapsed}`)) elapsed++
     // Another process sets the limit, and takes it back: this one could start none any more.
     const limit = `prlimit --pid $0 --nofile=$1:; echo set; read -r _; prlimit --pid $0 --nofile=$2:; echo taken back`
-    const limiter = spawn("/bin/sh", ["-c", limit, String(process.pid), String(taken + 8), "4096"])
+    const limiter = spawn("/bin/sh", ["-c", limit, String(process.pid), String(elapsed + 8), "4096"])
     try {
       await outputUntil(limiter, /^set/)
       const error = await refusalOf(compiler.compile(sourceOf({ type: "object" })))

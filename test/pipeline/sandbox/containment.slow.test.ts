@@ -124,14 +124,14 @@ describe("sandbox containment", () => {
     const pids = childrenOf(process.pid)
     let stood = false
     // Longer than an event may take in wall time, and always with one in hand.
-    const standing = pause(100).then(async () => {
+    const cached = pause(100).then(async () => {
       for (const pid of pids) process.kill(pid, "SIGSTOP")
       await pause(3_500)
       for (const pid of pids) process.kill(pid, "SIGCONT")
       stood = true
     })
     for (let n = 0; !stood; n++) expect(await sandbox.run(callOf(program, { n }))).to.include({ ok: true, event: '{"n":4000000}' })
-    await standing
+    await cached
     expect(lost()).to.equal(0)
   })
 

@@ -59,7 +59,7 @@ describe("hostile transforms", () => {
   }
 
   it("each have a name of their own", () => {
-    expect(new Set(hostileTransforms.map((each) => each.name)).size).to.equal(hostileTransforms.length)
+    expect(new Set(hostileTransforms.map((hostileTransform) => hostileTransform.name)).size).to.equal(hostileTransforms.length)
   })
 
   for (const hostile of hostileTransforms.filter((_, at) => isDue(at % 6 === 0))) {

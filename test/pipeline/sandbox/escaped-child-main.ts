@@ -13,7 +13,7 @@ import { openChild } from "../../../core/pipeline/sandbox/child/open-child.ts"
 type Attempt = (target: string) => unknown
 
 const require = createRequire(import.meta.url)
-const later = (begin: (done: (error?: Error | null) => void) => unknown) =>
+const later = (begin: (callback: (error?: Error | null) => void) => unknown) =>
   new Promise<string>((resolve, reject) => begin((error) => (error ? reject(error) : resolve("done"))))
 
 const attempts: Record<string, Attempt> = {
@@ -28,14 +28,14 @@ const attempts: Record<string, Attempt> = {
   "imports a file": (path) => import(path),
   "starts a process": () => execFileSync(process.execPath, ["--version"]),
   "starts a thread": (path) => new Worker(path, { execArgv: [] }),
-  "connects by TCP": (port) => later((done) => connect(Number(port), "127.0.0.1", done).on("error", done)),
-  "connects to a socket file": (path) => later((done) => connect(path, done).on("error", done)),
+  "connects by TCP": (port) => later((callback) => connect(Number(port), "127.0.0.1", callback).on("error", callback)),
+  "connects to a socket file": (path) => later((callback) => connect(path, callback).on("error", callback)),
   fetches: async (port) => (await fetch(`http://127.0.0.1:${port}/`)).status,
   "sends a datagram": (port) => {
     const socket = createSocket("udp4")
-    return later((done) => socket.on("error", done).send("x", Number(port), "127.0.0.1", done))
+    return later((callback) => socket.on("error", callback).send("x", Number(port), "127.0.0.1", callback))
   },
-  listens: () => later((done) => createServer().on("error", done).listen(0, done)),
+  listens: () => later((callback) => createServer().on("error", callback).listen(0, callback)),
   "asks a name server": () => resolve4("example.com"),
   "signals the service": () => process.kill(process.ppid, 0),
   "becomes root": () => {
@@ -45,7 +45,7 @@ const attempts: Record<string, Attempt> = {
   "writes a report": () => process.report.writeReport("/tmp/millrace-escaped.json"),
   "finds its pipe": () => (process as unknown as { _getActiveHandles(): unknown[] })._getActiveHandles().length,
   "has permissions": () =>
-    ["fs.read", "fs.write", "child", "worker", "wasi", "inspector", "addon"].filter((one) => process.permission.has(one)),
+    ["fs.read", "fs.write", "child", "worker", "wasi", "inspector", "addon"].filter((value) => process.permission.has(value)),
   "reads its environment": () => Object.keys(process.env).sort(),
   "is of the user": () => process.getuid?.(),
 }

@@ -64,8 +64,8 @@ describe("sandbox fairness", () => {
     const program = await programOf(sandbox, "function transform(event) { return event }")
     const refused: unknown[] = []
     for (let i = 0; i < 12_000; i++) {
-      const sent = sandbox.run(callOf(program, { i }, { organization: "hostile", pipelineId: `pipeline-${i % 50}` }))
-      void sent.then((result) => result.ok || refused.push(result))
+      const message = sandbox.run(callOf(program, { i }, { organization: "hostile", pipelineId: `pipeline-${i % 50}` }))
+      void message.then((result) => result.ok || refused.push(result))
     }
     const quiet = Array.from({ length: 20 }, (_, i) => sandbox.run(callOf(program, { i }, { organization: "quiet" })))
     for (const result of await Promise.all(quiet)) expect(result).to.include({ ok: true })

@@ -29,9 +29,9 @@ describe("a flood of many pipelines", () => {
       return host.get(ApiKeys).mint(work, id, { name: "Key", kind: "api_key", role: "owner", scopes: null, user: owner.id }).text
     })
     const document = { ...documentOf("function transform(event) { return { n: event.n + 1 } }"), name: "Quiet" }
-    const made = await host.api<Made>("POST", "/v1/event-pipelines", document, { key: quietKey })
-    expect(made.status).to.equal(200)
-    quietUrl = made.body.inbound_url
+    const response = await host.api<Made>("POST", "/v1/event-pipelines", document, { key: quietKey })
+    expect(response.status).to.equal(200)
+    quietUrl = response.body.inbound_url
   })
   after(() => host.stop())
 
@@ -55,12 +55,12 @@ describe("a flood of many pipelines", () => {
       let flooding = urls.length * events
       const flood = urls.flatMap((url) => Array.from({ length: events }, () => post(url, { n: 1 }).finally(() => flooding--)))
       const waits: number[] = []
-      let asked = 0
+      let requestCount = 0
       while (flooding > 0) {
         waits.push(
           await runningMs(async () => {
-            const { status, body } = await post(quietUrl, { n: asked++ })
-            expect([status, body]).to.deep.equal([200, { n: asked }])
+            const { status, body } = await post(quietUrl, { n: requestCount++ })
+            expect([status, body]).to.deep.equal([200, { n: requestCount }])
           }),
         )
       }

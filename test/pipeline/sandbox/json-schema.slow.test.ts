@@ -58,19 +58,19 @@ describe("JSON-Schema-Test-Suite", () => {
   })
   after(() => sandbox.stop())
 
-  async function check(name: string, each: Case, dialect: string): Promise<void> {
-    const schema = withDialect(each.schema, dialect)
+  async function check(name: string, testCase: Case, dialect: string): Promise<void> {
+    const schema = withDialect(testCase.schema, dialect)
     const { program, problems } = await sandbox.compile({ organization: "acme", schema, transform: "function transform() { return {} }" })
     if (!program) {
-      if (!problems.some((problem) => isRefusedByDesign(problem, each.schema))) failures.add(`${name} | refused`)
+      if (!problems.some((problem) => isRefusedByDesign(problem, testCase.schema))) failures.add(`${name} | refused`)
       return
     }
     const results = await Promise.all(
-      each.tests.map((test) => sandbox.run(callOf(program, JSON.stringify(test.data), { pipelineId: name }))),
+      testCase.tests.map((test) => sandbox.run(callOf(program, JSON.stringify(test.data), { pipelineId: name }))),
     )
     results.forEach((result, i) => {
       cases++
-      const test = each.tests[i]
+      const test = testCase.tests[i]
       if (test && (result.ok !== expectedOf(test) || (!result.ok && result.kind !== "invalid")))
         failures.add(`${name} | ${test.description}`)
     })
@@ -82,7 +82,7 @@ describe("JSON-Schema-Test-Suite", () => {
       it(title, async () => {
         const before = failures.size
         const all = JSON.parse(readFileSync(file, "utf8")) as Case[]
-        for (const each of all) await check(`${title} | ${each.description}`, each, dialect)
+        for (const testCase of all) await check(`${title} | ${testCase.description}`, testCase, dialect)
         const unexpected = [...failures].slice(before).filter((failure) => !knownFailures.has(failure))
         expect(unexpected).to.deep.equal([])
       })
@@ -91,6 +91,6 @@ describe("JSON-Schema-Test-Suite", () => {
 
   it("ran the whole suite", () => expect(cases).to.be.greaterThan(3_000))
   it("keeps no exception that holds no more", () => {
-    expect([...knownFailures].filter((known) => !failures.has(known))).to.deep.equal([])
+    expect([...knownFailures].filter((name) => !failures.has(name))).to.deep.equal([])
   })
 })

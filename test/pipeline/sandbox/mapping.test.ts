@@ -17,7 +17,7 @@ const access = (of: string) =>
 
 /** Text of expressions over `event`, most of them such as a mapping takes. */
 const { expression } = fc.letrec<{ expression: string }>((tie) => {
-  const one = tie("expression")
+  const inputs = tie("expression")
   return {
     expression: fc.oneof(
       { maxDepth: 4, depthSize: "small" },
@@ -37,21 +37,21 @@ const { expression } = fc.letrec<{ expression: string }>((tie) => {
         "event?.b?.[0]",
       ),
       access("event"),
-      one.chain((of) => access(/^event[^ ]*$/.test(of) ? of : `(${of})`)),
+      inputs.chain((of) => access(/^event[^ ]*$/.test(of) ? of : `(${of})`)),
       fc
-        .tuple(one, fc.constantFrom(".trim()", "?.trim()", ".toUpperCase()", "?.toLowerCase()", ".trimEnd()"))
+        .tuple(inputs, fc.constantFrom(".trim()", "?.trim()", ".toUpperCase()", "?.toLowerCase()", ".trimEnd()"))
         .map(([of, by]) => `(${of})${by}`),
-      fc.tuple(fc.constantFrom("String", "Number", "Boolean"), one).map(([to, of]) => `${to}(${of})`),
+      fc.tuple(fc.constantFrom("String", "Number", "Boolean"), inputs).map(([to, of]) => `${to}(${of})`),
       fc
-        .tuple(one, fc.constantFrom("||", "&&", "===", "!=", "<", ">=", "+", "-", "*", "%"), one)
+        .tuple(inputs, fc.constantFrom("||", "&&", "===", "!=", "<", ">=", "+", "-", "*", "%"), inputs)
         .map(([a, by, b]) => `((${a}) ${by} (${b}))`),
-      fc.tuple(one, one).map(([a, b]) => `((${a}) ?? (${b}))`),
-      fc.tuple(one, one, one).map(([a, b, c]) => `(${a} ? ${b} : ${c})`),
-      one.map((of) => `!(${of})`),
-      fc.tuple(one, one).map(([a, b]) => `\`\${${a}} and \${${b}}\``),
-      fc.array(one, { maxLength: 3 }).map((all) => `[${all.join(", ")}]`),
-      fc.array(fc.tuple(name, one), { maxLength: 3 }).map((all) => `({ ${all.map(([key, of]) => `"${key}": ${of}`).join(", ")} })`),
-      fc.tuple(one, name, one).map(([from, key, of]) => `({ ...(${from}), "${key}": ${of} })`),
+      fc.tuple(inputs, inputs).map(([a, b]) => `((${a}) ?? (${b}))`),
+      fc.tuple(inputs, inputs, inputs).map(([a, b, c]) => `(${a} ? ${b} : ${c})`),
+      inputs.map((of) => `!(${of})`),
+      fc.tuple(inputs, inputs).map(([a, b]) => `\`\${${a}} and \${${b}}\``),
+      fc.array(inputs, { maxLength: 3 }).map((all) => `[${all.join(", ")}]`),
+      fc.array(fc.tuple(name, inputs), { maxLength: 3 }).map((all) => `({ ${all.map(([key, of]) => `"${key}": ${of}`).join(", ")} })`),
+      fc.tuple(inputs, name, inputs).map(([from, key, of]) => `({ ...(${from}), "${key}": ${of} })`),
     ),
   }
 })
@@ -161,7 +161,7 @@ describe("programs that only rearrange fields", () => {
   })
 
   it("are told from those that do more", async () => {
-    const isMapped = async (transform: string, given: unknown = null) => (await programOf(sandbox, transform, given)).mapping !== null
+    const isMapped = async (transform: string, input: unknown = null) => (await programOf(sandbox, transform, input)).mapping !== null
     for (const plain of [
       "function transform(event) { return { email: event.email.trim().toLowerCase(), budget: Number(event.budget) || 0 } }",
       `const transform = (event) => ({ ...event, name: \`\${event.first ?? ""} \${event.last ?? ""}\`.trim() })`,
@@ -186,14 +186,14 @@ describe("programs that only rearrange fields", () => {
     ])
       expect([more, await isMapped(more)]).to.deep.equal([more, false])
     const plain = "function transform(event) { return event }"
-    for (const given of [
+    for (const input of [
       { pattern: "(a+)+$" },
       { $ref: "#" },
       { anyOf: [{ type: "string" }] },
       { properties: { a: { pattern: "a" } } },
       false,
     ])
-      expect([given, await isMapped(plain, given)]).to.deep.equal([given, false])
+      expect([input, await isMapped(plain, input)]).to.deep.equal([input, false])
   })
 
   it("leave to the isolate what it would take too long to do here", async () => {
@@ -210,13 +210,13 @@ describe("programs that only rearrange fields", () => {
   it("are read as nothing where they are not what the compiler writes", () => {
     let deep: object = { do: "event" }
     for (let level = 0; level < 200; level++) deep = { do: "not", of: deep }
-    for (const given of [
+    for (const input of [
       { check: null, result: { do: "run", code: "1" } },
       { check: { pattern: "a" }, result: null },
       { check: null, result: deep },
       1,
     ])
-      expect(readMapping(given)).to.equal(null)
+      expect(readMapping(input)).to.equal(null)
     expect(readMapping({ check: null, result: { do: "event" } })).to.deep.equal({ check: null, result: { do: "event" } })
   })
 })

@@ -79,8 +79,8 @@ describe("a schema that takes longer than two seconds", () => {
     const behind = sandbox.compile({ organization: "acme", schema: { type: "object" }, transform: null })
     const result = await sandbox.run(callOf(program, {}))
     expect([result.ok, compiled]).to.deep.equal([true, false])
-    const { program: made, problems } = await compiling
-    expect(made).to.equal(null)
+    const { program: created, problems } = await compiling
+    expect(created).to.equal(null)
     expect(problems[0]?.message).to.include("took longer than 2 s")
     expect((await behind).problems).to.deep.equal([])
   })

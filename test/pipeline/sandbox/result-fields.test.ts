@@ -4,9 +4,9 @@ import { expect } from "chai"
 import { transformSource } from "../../../core/pipeline/sandbox/isolate/compiler/transform-source.ts"
 
 function fieldsOf(source: string) {
-  const found = transformSource(source, "transform")
-  if ("problems" in found) throw new Error(JSON.stringify(found.problems))
-  return found.fields
+  const match = transformSource(source, "transform")
+  if ("problems" in match) throw new Error(JSON.stringify(match.problems))
+  return match.fields
 }
 
 /** The body of `transform(event, context)`. */

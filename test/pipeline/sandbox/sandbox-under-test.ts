@@ -45,13 +45,13 @@ export function sandboxOfSuite(options: Parameters<typeof sandboxUnderTest>[0] =
   before(() => sandbox.start())
   after(() => sandbox.stop())
 
-  type Asked = [transform: string | null, body: unknown, more?: Partial<SandboxCall>, schema?: unknown]
-  async function run(...[transform, body, more = {}, schema = null]: Asked): Promise<SandboxResult> {
+  type CallArguments = [transform: string | null, body: unknown, more?: Partial<SandboxCall>, schema?: unknown]
+  async function run(...[transform, body, more = {}, schema = null]: CallArguments): Promise<SandboxResult> {
     return sandbox.run(callOf(await programOf(sandbox, transform, schema), body, { pipelineId: transform ?? "none", ...more }))
   }
 
-  async function eventOf(...asked: Asked): Promise<unknown> {
-    const result = await run(...asked)
+  async function eventOf(...call: CallArguments): Promise<unknown> {
+    const result = await run(...call)
     if (!result.ok) throw new Error(JSON.stringify(result))
     return JSON.parse(result.event)
   }

@@ -189,8 +189,8 @@ describe("sandbox", () => {
           kind: "malformed",
           message: 'The body has a property named "__proto__", which can\'t be kept.',
         })
-      const made = "function transform(event) { return JSON.parse(event.text) }"
-      expect(await run(made, { text: '{"__proto__":1}' })).to.include({ kind: "bad_result" })
+      const text = "function transform(event) { return JSON.parse(event.text) }"
+      expect(await run(text, { text: '{"__proto__":1}' })).to.include({ kind: "bad_result" })
       const meant = { text: '"__proto__":', 'a"__proto__': 1, n: "1e400" }
       expect(await eventOf(null, meant)).to.deep.equal(meant)
       expect(await eventOf(null, `{"n":${"9".repeat(400)}}`)).to.deep.equal({ n: "9".repeat(400) })
@@ -274,10 +274,10 @@ describe("sandbox", () => {
 
   it("compiles once for all organizations where they are one user's, and for each its own otherwise", async () => {
     for (const compileAs of ["own", undefined]) {
-      const one = sandboxUnderTest({ compileAs })
-      const compile = (organization: string) => one.compile({ organization, schema: { type: "object" }, transform: null })
+      const item = sandboxUnderTest({ compileAs })
+      const compile = (organization: string) => item.compile({ organization, schema: { type: "object" }, transform: null })
       const { program } = await compile("acme")
-      await one.stop()
+      await item.stop()
       expect(program).to.not.equal(null)
       if (compileAs === undefined) expect(await refusalOf(compile("globex"))).to.include({ code: "unavailable" })
       else expect((await compile("globex")).program).to.deep.equal(program)

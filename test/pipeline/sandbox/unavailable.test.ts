@@ -29,7 +29,7 @@ describe("a sandbox that cannot start", () => {
   })
   after(async () => {
     await host.stop()
-    for (const each of [folder, dataDir]) rmSync(each, { recursive: true, force: true })
+    for (const item of [folder, dataDir]) rmSync(item, { recursive: true, force: true })
   })
 
   const documentOf = (name: string) => ({
@@ -66,8 +66,8 @@ describe("a sandbox that cannot start", () => {
           .not.to.include(folder)
           .and.not.to.match(/\.ts|node|exit/)
         expect(host.logged.filter((line) => line.includes(folder))).not.to.deep.equal([])
-        const { body: listed } = await host.api<{ event_pipelines: unknown[] }>("GET", "/v1/event-pipelines")
-        expect(listed.event_pipelines).to.deep.equal([])
+        const { body: page } = await host.api<{ event_pipelines: unknown[] }>("GET", "/v1/event-pipelines")
+        expect(page.event_pipelines).to.deep.equal([])
         process.execPath = node
         expect((await host.api("POST", "/v1/event-pipelines/validate", { document: body })).status).to.equal(200)
       })
@@ -76,16 +76,16 @@ describe("a sandbox that cannot start", () => {
 
   it("answers events 503, keeps nothing of them, and takes them when it is back", async () => {
     const bench = new Bench(host)
-    const made = await bench.make(documentOf("Events"))
+    const pipeline = await bench.make(documentOf("Events"))
     const bombs = [await bench.make(documentOf("First")), await bench.make(documentOf("Second"))]
-    expect((await post(made.inbound_url, { n: 1 })).status).to.equal(200)
+    expect((await post(pipeline.inbound_url, { n: 1 })).status).to.equal(200)
     process.execPath = broken
     // The process at work, and the one that may stand by.
     for (const { inbound_url } of bombs) await post(inbound_url, { bomb: true })
     let before = await bench.books()
     const refused = await until("a refusal", async () => {
       before = await bench.books()
-      const answer = await post(made.inbound_url, { n: 2 })
+      const answer = await post(pipeline.inbound_url, { n: 2 })
       return answer.status === 503 ? answer : undefined
     })
     expect(refused.body.details).to.deep.equal({ reason: "sandbox_unavailable" })
@@ -93,20 +93,20 @@ describe("a sandbox that cannot start", () => {
     expect(refused.text).not.to.include(folder)
     expect(await bench.books()).to.deep.equal(before)
     process.execPath = node
-    const taken = await until("an event that is taken again", async () => {
-      const answer = await post(made.inbound_url, { n: 3 })
+    const reply = await until("an event that is taken again", async () => {
+      const answer = await post(pipeline.inbound_url, { n: 3 })
       return answer.status === 200 ? answer : undefined
     })
-    expect(taken.body).to.deep.equal({ n: 3 })
+    expect(reply.body).to.deep.equal({ n: 3 })
   })
 
   it("leaves a stored pipeline that it cannot compile at its address, for events to be sent again", async () => {
     const bench = new Bench(host)
-    const made = await bench.make(documentOf("Stored"))
+    const pipeline = await bench.make(documentOf("Stored"))
     await host.stop()
     rmSync(join(dataDir, "cache"), { recursive: true, force: true })
     host = await testHost({ dataDir, ownSandbox: true })
-    const again = (await host.api<{ inbound_url: string }>("GET", `/v1/event-pipelines/${made.slug}`)).body.inbound_url
+    const again = (await host.api<{ inbound_url: string }>("GET", `/v1/event-pipelines/${pipeline.slug}`)).body.inbound_url
     process.execPath = broken
     const refused = await post(again, { n: 1 })
     expect([refused.status, refused.body.details, refused.headers.get("retry-after")]).to.deep.equal([

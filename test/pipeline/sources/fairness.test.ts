@@ -30,8 +30,8 @@ describe("a flood of one organization", () => {
         organizations.addMember(work, id, owner.id, "owner")
         return host.get(ApiKeys).mint(work, id, { name: "Key", kind: "api_key", role: "owner", scopes: null, user: owner.id }).text
       })
-      const made = await host.api<Made>("POST", "/v1/event-pipelines", pipeline, { key })
-      expect(made.status, JSON.stringify(made.body)).to.equal(200)
+      const response = await host.api<Made>("POST", "/v1/event-pipelines", pipeline, { key })
+      expect(response.status, JSON.stringify(response.body)).to.equal(200)
       const flood = fork(join(import.meta.dirname, "flood.ts"), [loud.inbound_url, "120"])
       const turnedAway = async () => {
         const text = await (await fetch(`${host.url}/metrics`)).text()
@@ -41,7 +41,7 @@ describe("a flood of one organization", () => {
       const waits: number[] = []
       const statuses = new Set<number>()
       for (let n = 0; n < quietEvents; n++) {
-        waits.push(await runningMs(async () => statuses.add((await post(made.body.inbound_url, { n })).status)))
+        waits.push(await runningMs(async () => statuses.add((await post(response.body.inbound_url, { n })).status)))
       }
       const answers = once(flood, "message")
       flood.send("stop")
@@ -72,7 +72,7 @@ describe("the concurrency limiter", () => {
     const limiter = new ConcurrencyLimiter({ all: 100, organization: 60, pipeline: 50 })
     expect(enter(limiter, of("a", "a1"), 200)).to.equal(50)
     expect(enter(limiter, of("a", "a2"), 200)).to.equal(10)
-    for (const each of ["b", "c", "d", "e"]) enter(limiter, of(each, each), 10)
+    for (const item of ["b", "c", "d", "e"]) enter(limiter, of(item, item), 10)
     expect(limiter.inFlight).to.equal(100)
     expect(enter(limiter, of("f", "f1"), 1)).to.equal(0)
     limiter.release(of("a", "a1"))

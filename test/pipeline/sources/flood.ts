@@ -9,13 +9,13 @@ let on = true
 
 function send(): Promise<void> {
   return new Promise((resolve) => {
-    const sent = request(url, { method: "POST", agent, headers: { "content-type": "application/json" } }, (answer) => {
+    const outgoing = request(url, { method: "POST", agent, headers: { "content-type": "application/json" } }, (answer) => {
       const status = answer.statusCode ?? 0
       answers[status] = (answers[status] ?? 0) + 1
       answer.resume().once("end", resolve)
     })
-    sent.once("error", () => resolve())
-    sent.end('{"n":1}')
+    outgoing.once("error", () => resolve())
+    outgoing.end('{"n":1}')
   })
 }
 

@@ -54,17 +54,17 @@ onStoresInTurn("events from inside", ({ start }) => {
   it("are listed newest first, regardless of their ids, and by the time they were received", async () => {
     await internal("Passed", [])
     await internal("Passing", [{ id: "pass", type: "pipeline.send", pipeline: "passed" }])
-    const sent: string[] = []
+    const requests: string[] = []
     for (let n = 0; n < 8; n++) {
       const { execution_id } = (await feed("passing", { n })).body
       const { steps } = await bench.entryWhen("passing", execution_id, (entry) => entry.steps["pass"]?.state === "done")
-      sent.unshift(String((steps["pass"]?.result as { execution_id: string } | undefined)?.execution_id))
+      requests.unshift(String((steps["pass"]?.result as { execution_id: string } | undefined)?.execution_id))
     }
-    const listed = await bench.entries("passed")
-    expect(listed.map(({ id }) => id)).to.deep.equal(sent)
-    const at = encodeURIComponent(listed[3]?.received_at ?? "")
-    expect(await bench.entries("passed", `?since=${at}`)).to.deep.equal(listed.filter((_, index) => index <= 3))
-    expect(await bench.entries("passed", `?until=${at}&status=accepted`)).to.deep.equal(listed.filter((_, index) => index > 3))
+    const entries = await bench.entries("passed")
+    expect(entries.map(({ id }) => id)).to.deep.equal(requests)
+    const at = encodeURIComponent(entries[3]?.received_at ?? "")
+    expect(await bench.entries("passed", `?since=${at}`)).to.deep.equal(entries.filter((_, index) => index <= 3))
+    expect(await bench.entries("passed", `?until=${at}&status=accepted`)).to.deep.equal(entries.filter((_, index) => index > 3))
   })
 
   it("are refused by a pipeline that is not active", async () => {
@@ -101,9 +101,9 @@ onStoresInTurn("events from inside", ({ start }) => {
     const { body } = await feed("quoting", { who: "secret-person@x.test" })
     const path = "/v1/event-pipelines/quoting/executions"
     for (const at of [path, `${path}/${body.execution_id}`]) {
-      const shown = await host.api("GET", at, undefined, { key: minted.body.secret })
-      expect(shown.status).to.equal(200)
-      expect(JSON.stringify(shown.body)).to.include("transform_threw").and.not.to.include("secret-person")
+      const response = await host.api("GET", at, undefined, { key: minted.body.secret })
+      expect(response.status).to.equal(200)
+      expect(JSON.stringify(response.body)).to.include("transform_threw").and.not.to.include("secret-person")
       expect(JSON.stringify((await host.api("GET", at)).body)).to.include("secret-person")
     }
   })

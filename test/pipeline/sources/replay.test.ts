@@ -105,8 +105,8 @@ onStoresInTurn("replay", ({ start }) => {
     expect([refused.status, refused.body.details?.reason]).to.deep.equal([400, "not_verified"])
     const malformed = await post(inbound_url, "{", { "x-webhook-secret": "guard-SECRET-of-replay" })
     expect(malformed.status).to.equal(400)
-    const gone = await replay("guarded", (await bench.newest("guarded")).id)
-    expect([gone.status, gone.body.details?.reason]).to.deep.equal([400, "payload_expired"])
+    const response = await replay("guarded", (await bench.newest("guarded")).id)
+    expect([response.status, response.body.details?.reason]).to.deep.equal([400, "payload_expired"])
     expect((await replay("guarded", "01900000-0000-7000-8000-000000000000")).status).to.equal(404)
     await bench.make({ name: "Other" })
     expect((await replay("other", (await bench.newest("guarded")).id)).status).to.equal(404)
@@ -121,13 +121,13 @@ onStoresInTurn("replay", ({ start }) => {
     })
     const first = await post(inbound_url, { password: "p-SECRET", n: 1 }, { "x-api-key": "k-SECRET", "x-kind": "form" })
     expect(first.status).to.equal(200)
-    const kept = await host.api<{ body: string; headers: Record<string, string> }>(
+    const response = await host.api<{ body: string; headers: Record<string, string> }>(
       "GET",
       `/v1/event-pipelines/secretive/executions/${first.body.execution_id}/payload`,
     )
-    expect(JSON.stringify(kept.body)).not.to.include("SECRET")
-    expect(JSON.parse(kept.body.body)).to.deep.equal({ password: "[redacted]", n: 1 })
-    expect(kept.body.headers).to.include({ "x-kind": "form" })
+    expect(JSON.stringify(response.body)).not.to.include("SECRET")
+    expect(JSON.parse(response.body.body)).to.deep.equal({ password: "[redacted]", n: 1 })
+    expect(response.body.headers).to.include({ "x-kind": "form" })
     const again = await replay("secretive", first.body.execution_id)
     expect(again.body.status).to.equal("accepted")
     for (const { values } of await bench.rows("secretive")) expect(values).to.include({ long: 8 })
@@ -144,10 +144,10 @@ onStoresInTurn("replay", ({ start }) => {
     clock.step(8 * 86_400_000)
     const late = await replay("aged", body.execution_id)
     const entry = await bench.entry("aged", body.execution_id)
-    const listed = await bench.entries("aged")
+    const entries = await bench.entries("aged")
     expect([late.status, late.body.details?.reason]).to.deep.equal([400, "payload_expired"])
     expect(entry).to.deep.include({ status: "accepted", payload_preview: "", transformed: null })
-    expect(listed.map(({ payload_preview }) => payload_preview)).to.deep.equal(["", ""])
+    expect(entries.map(({ payload_preview }) => payload_preview)).to.deep.equal(["", ""])
   })
 
   it("does not act twice for an awaited step: the outcome of the first is found", async () => {

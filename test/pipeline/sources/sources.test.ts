@@ -62,12 +62,12 @@ onStoresInTurn("an event that", ({ start }) => {
       source_kind: "internal",
       pipeline: [{ id: "pass", type: "pipeline.send", pipeline: "inside", retry: { max_attempts: 1 } }],
     })
-    const made = await host.api<{ slug: string }>("POST", "/v1/pages", {
+    const response = await host.api<{ slug: string }>("POST", "/v1/pages", {
       title: "Shown",
       variants: [{ key: "control", html: "<h1>Hello</h1>" }],
     })
-    await host.api("POST", `/v1/pages/${made.body.slug}/publish`)
-    page = (await host.api<Made>("GET", `/v1/event-pipelines/page-events-${made.body.slug}`)).body
+    await host.api("POST", `/v1/pages/${response.body.slug}/publish`)
+    page = (await host.api<Made>("GET", `/v1/event-pipelines/page-events-${response.body.slug}`)).body
   })
 
   const inside = (slug: string, payload: unknown) =>
@@ -117,11 +117,11 @@ onStoresInTurn("an event that", ({ start }) => {
     it(`${title} is told of in one way, from every source`, async () => {
       const stories: unknown[] = []
       for (const [source, send] of Object.entries(sources)) {
-        const sent = await send(payload)
-        const story = storyOf(sent.entry)
+        const message = await send(payload)
+        const story = storyOf(message.entry)
         expect(story, source).to.deep.include({ status, cause, answer, rows: [] })
         expect(story.details.reason, source).to.equal(reason)
-        if (sent.answer) expect([sent.answer.status, sent.answer.body.details.reason], source).to.deep.equal([answer, reason])
+        if (message.answer) expect([message.answer.status, message.answer.body.details.reason], source).to.deep.equal([answer, reason])
         stories.push(story)
       }
       for (const story of stories) expect(story).to.deep.equal(stories[0])

@@ -16,17 +16,17 @@ const down = (reason: string) => AppError.from({ code: "unavailable", message: `
 describe("requests that the service could not serve", () => {
   const clock = new ShiftedClock()
   let host: TestHost
-  let made: Made
+  let pipeline: Made
   before(async () => {
     host = await testHost({ clock })
-    made = await new Bench(host).make({
+    pipeline = await new Bench(host).make({
       name: "Counted",
       request_schema: { type: "object" },
       // One that only the sandbox can run.
       transform_js: "function transform(event) { return Object.assign({}, event) }",
       pipeline: [{ type: "dataset.write", dataset_slug: "counted" }],
     })
-    await post(made.inbound_url, {})
+    await post(pipeline.inbound_url, {})
   })
   after(() => host.stop())
 
@@ -35,7 +35,7 @@ describe("requests that the service could not serve", () => {
     const rows = text.matchAll(/^millrace_inbound_errors_total\{reason="(\w+)"\} (\d+)$/gm)
     return Object.fromEntries([...rows].map(([, reason, count]) => [reason, Number(count)]))
   }
-  const told = (reason: string) =>
+  const logLinesOf = (reason: string) =>
     host.logged
       .map((line) => JSON.parse(line) as { msg: string; reason?: string; omitted?: number; err?: { message: string } })
       .filter((line) => line.msg === "inbound requests are answered 503" && line.reason === reason)
@@ -76,10 +76,10 @@ describe("requests that the service could not serve", () => {
       "read_failed",
       "the look-up of the pipeline",
       (run) => instead(host.get(PipelineSource), "byEndpoint", () => Promise.reject(down("read_failed")), run),
-      () => made.inbound_url.replace(/in_\w+$/, unknown),
+      () => pipeline.inbound_url.replace(/in_\w+$/, unknown),
     ],
   ]
-  for (const [reason, where, during, url = () => made.inbound_url] of faults) {
+  for (const [reason, where, during, url = () => pipeline.inbound_url] of faults) {
     it(`by ${reason}, met at ${where}, are counted and told once in ten seconds, with how many were left out`, async () => {
       const before = (await counted())[reason] ?? 0
       const send = async () => {
@@ -91,13 +91,13 @@ describe("requests that the service could not serve", () => {
         // Ten seconds do not pass by themselves, however long this takes.
         clock.stand()
         for (let n = 0; n < 5; n++) await send()
-        expect(told(reason).length).to.equal(1)
+        expect(logLinesOf(reason).length).to.equal(1)
         clock.ahead += 10_000
         await send()
       })
-      expect(told(reason).map(({ omitted }) => omitted)).to.deep.equal([undefined, 4])
+      expect(logLinesOf(reason).map(({ omitted }) => omitted)).to.deep.equal([undefined, 4])
       expect(((await counted())[reason] ?? 0) - before).to.equal(6)
-      expect((await post(made.inbound_url, {})).status).to.equal(200)
+      expect((await post(pipeline.inbound_url, {})).status).to.equal(200)
     })
   }
 
@@ -107,7 +107,7 @@ describe("requests that the service could not serve", () => {
       "commit",
       () => Promise.reject(new TypeError("not a function")),
       async () => {
-        expect((await post(made.inbound_url, {})).status).to.equal(500)
+        expect((await post(pipeline.inbound_url, {})).status).to.equal(500)
       },
     )
     expect((await counted())["internal"]).to.equal(1)
@@ -121,7 +121,7 @@ describe("requests that the service could not serve", () => {
       "run",
       () => Promise.resolve(failure),
       async () => {
-        const { status, body } = await post(made.inbound_url, {})
+        const { status, body } = await post(pipeline.inbound_url, {})
         expect([status, body.code, body.details.reason]).to.deep.equal([400, "failed_precondition", "transform_memory"])
         expect(body.details).to.have.property("execution_id")
       },
@@ -131,9 +131,9 @@ describe("requests that the service could not serve", () => {
 
   it("are none of those that their sender got wrong", async () => {
     const before = await counted()
-    for (const body of ["{", "[]"]) expect((await post(made.inbound_url, body)).status).to.equal(400)
+    for (const body of ["{", "[]"]) expect((await post(pipeline.inbound_url, body)).status).to.equal(400)
     expect((await post(`${host.url}/v1/inbound/${unknown}`, {})).status).to.equal(404)
-    expect((await post(made.inbound_url, "x".repeat(1_100_000))).status).to.equal(413)
+    expect((await post(pipeline.inbound_url, "x".repeat(1_100_000))).status).to.equal(413)
     expect(await counted()).to.deep.equal(before)
   })
 })
@@ -154,11 +154,11 @@ describe("an event of a pipeline that is changed meanwhile", () => {
         new Promise((resolve) => {
           letGo = () => resolve("done")
         })
-      const sent = post(inbound_url, { n: 1 })
+      const message = post(inbound_url, { n: 1 })
       await until("the step being run", () => world.acts.length > 0)
       expect((await host.api("PUT", "/v1/event-pipelines/held", { state: "disabled" })).status).to.equal(200)
       letGo()
-      const { status, body, headers } = await sent
+      const { status, body, headers } = await message
       expect([status, body.code, body.details.reason, headers.get("retry-after")]).to.deep.equal([
         503,
         "unavailable",

@@ -75,8 +75,8 @@ onStoresInTurn("stamped columns", ({ start }) => {
   it("believe no edge that is not configured", async () => {
     const other = await start()
     const desk = new Bench(other)
-    const made = await desk.make({ name: "No edge", pipeline: [{ type: "dataset.write", dataset_slug: "no-edge" }] })
-    await post(made.inbound_url, { n: 1 }, { "cf-ipcountry": "DE", "x-vercel-ip-country": "DE" })
+    const pipeline = await desk.make({ name: "No edge", pipeline: [{ type: "dataset.write", dataset_slug: "no-edge" }] })
+    await post(pipeline.inbound_url, { n: 1 }, { "cf-ipcountry": "DE", "x-vercel-ip-country": "DE" })
     expect((await desk.rows("no-edge"))[0]?.values).to.include({ country: "", region: "", city: "" })
   })
 
@@ -118,7 +118,7 @@ onStoresInTurn("stamped columns", ({ start }) => {
   })
 
   it("let the transform say it is a test, never that a marked one is none", async () => {
-    const made = await bench.make({
+    const pipeline = await bench.make({
       name: "Says",
       transform_js: "function transform(event) { return { k: event.k, is_test: event.says } }",
       pipeline: [{ type: "dataset.write", dataset_slug: "says", key: "k" }],
@@ -129,14 +129,14 @@ onStoresInTurn("stamped columns", ({ start }) => {
       [false, false, false],
       ["yes", false, false],
     ]
-    for (const [index, [said, marked, expected]] of says.entries()) {
-      await post(made.inbound_url, { k: String(index), says: said }, marked ? { "x-service-test": "1" } : {})
+    for (const [index, [message, marked, expected]] of says.entries()) {
+      await post(pipeline.inbound_url, { k: String(index), says: message }, marked ? { "x-service-test": "1" } : {})
       expect((await bench.rows("says")).find(({ values }) => values["k"] === String(index))?.values["is_test"]).to.equal(expected)
     }
   })
 
   it("are known to the transform, with headers, query and the time of receipt", async () => {
-    const made = await bench.make({
+    const pipeline = await bench.make({
       name: "Told",
       transform_js: `function transform(event, context) {
         const { envelope, headers, query, received_at } = context
@@ -144,11 +144,11 @@ onStoresInTurn("stamped columns", ({ start }) => {
       }`,
       pipeline: [{ type: "dataset.write", dataset_slug: "told", key: "k" }],
     })
-    await post(`${made.inbound_url}?step=2`, { k: "1", _envelope: { page_url: "https://a.test/" } }, { "x-kind": "form" })
-    await post(made.inbound_url, { k: "2" })
-    const told = (await bench.rows("told")).map(({ values }) => values)
-    expect(told.find(({ k }) => k === "1")).to.include({ page: "https://a.test/", agent: "form", step: "2", at: true })
-    expect(told.find(({ k }) => k === "2")).to.include({ page: "none", at: true })
+    await post(`${pipeline.inbound_url}?step=2`, { k: "1", _envelope: { page_url: "https://a.test/" } }, { "x-kind": "form" })
+    await post(pipeline.inbound_url, { k: "2" })
+    const reports = (await bench.rows("told")).map(({ values }) => values)
+    expect(reports.find(({ k }) => k === "1")).to.include({ page: "https://a.test/", agent: "form", step: "2", at: true })
+    expect(reports.find(({ k }) => k === "2")).to.include({ page: "none", at: true })
   })
 
   it("leave out fields of the envelope that are not as they should be, say so in the entry, and keep the row", async () => {
@@ -186,7 +186,7 @@ onStoresInTurn("stamped columns", ({ start }) => {
   })
 
   it("take a viewer's claims over the body's envelope", async () => {
-    const made = await bench.make({
+    const pipeline = await bench.make({
       name: "Viewed",
       auth_mode: "authenticated_viewer",
       transform_js: "function transform(event, context) { return { k: event.k, told: context.envelope.visitor_id } }",
@@ -212,7 +212,7 @@ onStoresInTurn("stamped columns", ({ start }) => {
     })
     expect(session.status, JSON.stringify(session.body)).to.equal(200)
     const forged = { artifact_id: "forged", visitor_id: "forged", variant: "forged", page_url: "https://a.test/" }
-    const answer = await post(made.inbound_url, { k: "1", _envelope: forged }, { authorization: `Bearer ${session.body.token}` })
+    const answer = await post(pipeline.inbound_url, { k: "1", _envelope: forged }, { authorization: `Bearer ${session.body.token}` })
     expect(answer.status, answer.text).to.equal(200)
     expect((await bench.rows("viewed"))[0]?.values).to.include({
       visitor: "visitor-1",
@@ -221,8 +221,8 @@ onStoresInTurn("stamped columns", ({ start }) => {
       page_url: "https://a.test/",
       artifact_id,
     })
-    expect((await post(made.inbound_url, { k: "2" })).status).to.equal(401)
-    expect((await post(made.inbound_url, { k: "2" }, { cookie: `mr_viewer=${session.body.token}` })).status).to.equal(200)
+    expect((await post(pipeline.inbound_url, { k: "2" })).status).to.equal(401)
+    expect((await post(pipeline.inbound_url, { k: "2" }, { cookie: `mr_viewer=${session.body.token}` })).status).to.equal(200)
     expect(JSON.stringify(await bench.newest("viewed"))).not.to.include(session.body.token)
   })
 })

@@ -114,7 +114,7 @@ describe("the budget of templates", () => {
       }
     }
     await Promise.all([...Array.from({ length: 100 }, () => ask("loud")), ask("quiet")])
-    expect(order.filter((one) => one === "loud unavailable").length).to.be.greaterThan(20)
-    expect(order.filter((one) => !one.endsWith("unavailable")).indexOf("quiet")).to.be.lessThan(4)
+    expect(order.filter((value) => value === "loud unavailable").length).to.be.greaterThan(20)
+    expect(order.filter((step) => !step.endsWith("unavailable")).indexOf("quiet")).to.be.lessThan(4)
   })
 })

@@ -30,14 +30,14 @@ describe("comparisons within tags", () => {
   after(() => worker.stop())
 
   /** Compiles the template. The result renders it within the budget of a step. */
-  function prepared(source: string, given: unknown = event): () => Promise<unknown> {
+  function prepared(source: string, input: unknown = event): () => Promise<unknown> {
     const compiled = compileText(source)
     if (!compiled.ok) throw new Error(compiled.problems.join("; "))
-    const within = { ...scope, event: given as TemplateScope["event"] }
+    const within = { ...scope, event: input as TemplateScope["event"] }
     return async () => await renderer.render(compiled.evaluate, within, new StepBudget("acme", { templateUnits: turnUnits }))
   }
 
-  const render = (source: string, given: unknown) => prepared(source, given)()
+  const render = (source: string, input: unknown) => prepared(source, input)()
 
   const heavy: Readonly<Record<string, string>> = {
     "contains in if": times(400, "{% if event.text contains event.pattern %}1{% endif %}"),
@@ -75,7 +75,7 @@ describe("comparisons within tags", () => {
   }
 
   it("gives the results of Liquid's own operators", async () => {
-    const given = { name: "Ada", tags: ["a", ["b", 1]], same: ["a", ["b", 1]], nothing: {}, fields: { one: 1 }, n: 3, blank: " " }
+    const input = { name: "Ada", tags: ["a", ["b", 1]], same: ["a", ["b", 1]], nothing: {}, fields: { one: 1 }, n: 3, blank: " " }
     const conditions: Readonly<Record<string, boolean>> = {
       "event.name contains 'da'": true,
       "event.tags contains 'a'": true,
@@ -92,15 +92,15 @@ describe("comparisons within tags", () => {
     }
     for (const [condition, expected] of Object.entries(conditions)) {
       const [bare, tag] = await Promise.all([
-        render(`{{ ${condition} }}`, given),
-        render(`{% if ${condition} %}yes{% else %}no{% endif %}`, given),
+        render(`{{ ${condition} }}`, input),
+        render(`{% if ${condition} %}yes{% else %}no{% endif %}`, input),
       ])
       expect([condition, bare, tag]).to.deep.equal([condition, expected, expected ? "yes" : "no"])
     }
     const branches = "{% case event.n %}{% when 1, 2 %}few{% when 3 or 4 %}some{% else %}many{% endcase %}"
-    expect(await render(branches, given)).to.equal("some")
+    expect(await render(branches, input)).to.equal("some")
     const loop =
       "{% for pair in event.fields %}{{ pair[0] }}={{ pair[1] }}{% endfor %}{% for x in event.absent %}{% else %}none{% endfor %}"
-    expect(await render(loop, given)).to.equal("one=1none")
+    expect(await render(loop, input)).to.equal("one=1none")
   })
 })

@@ -7,16 +7,16 @@ import type { TemplateScope } from "../../../core/pipeline/graph.ts"
 import { compileExpression, compileJson, compileText } from "../../../core/pipeline/template.ts"
 import { scope } from "../doubles.ts"
 
-function text(source: string, given: TemplateScope = scope): unknown {
+function text(source: string, values: TemplateScope = scope): unknown {
   const compiled = compileText(source)
   if (!compiled.ok) throw new Error(compiled.problems.join("; "))
-  return compiled.evaluate(given)
+  return compiled.evaluate(values)
 }
 
-function value(source: string, given: TemplateScope = scope): unknown {
+function value(source: string, values: TemplateScope = scope): unknown {
   const compiled = compileExpression(source)
   if (!compiled.ok) throw new Error(compiled.problems.join("; "))
-  return compiled.evaluate(given)
+  return compiled.evaluate(values)
 }
 
 function problems(source: string, of = compileExpression): readonly string[] {
@@ -169,9 +169,9 @@ describe("templates", () => {
       fc.boolean(),
     ) as fc.Arbitrary<Json>
     fc.assert(
-      fc.property(literal, operator, literal, operator, literal, a, (x, o, y, p, z, given) => {
+      fc.property(literal, operator, literal, operator, literal, a, (x, o, y, p, z, input) => {
         const source = `${x} ${o} ${y} ${p} ${z}`
-        const event = { ...scope, event: { a: given, b: 2 } }
+        const event = { ...scope, event: { a: input, b: 2 } }
         const expected = text(`{% if ${source} %}yes{% else %}no{% endif %}`, event)
         expect(value(source, event) ? "yes" : "no", source).to.equal(expected)
       }),
@@ -182,8 +182,8 @@ describe("templates", () => {
   it("leave JSON without templates alone and render the rest in place", () => {
     expect(compileJson({ a: [1, "x"], b: null }, "").evaluate).to.equal(undefined)
     const compiled = compileJson({ a: [1, "{{ event.budget }}", null], b: { c: "{{ event.nope }}", d: "{{" + " event.a b }}" } }, "/body")
-    expect(compiled.problems.map((one) => one.pointer)).to.deep.equal(["/body/b/d"])
-    expect(compiled.reads.map((one) => one.pointer)).to.deep.equal(["/body/a/1", "/body/b/c"])
+    expect(compiled.problems.map((problem) => problem.pointer)).to.deep.equal(["/body/b/d"])
+    expect(compiled.reads.map((item) => item.pointer)).to.deep.equal(["/body/a/1", "/body/b/c"])
     expect(compileJson({ a: [1, "{{ event.budget }}", null] }, "").evaluate?.(scope)).to.deep.equal({ a: [1, 1500, null] })
   })
 

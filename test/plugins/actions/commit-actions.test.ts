@@ -203,7 +203,7 @@ describe("live.broadcast", () => {
 })
 
 describe("pipeline.send", () => {
-  const sent: object[] = []
+  const requests: object[] = []
   const document = { source_kind: "internal", state: "active" }
   const targets: Record<string, object> = {
     target: document,
@@ -218,7 +218,7 @@ describe("pipeline.send", () => {
     },
     engine: {
       submit: async ({ organization, slug }: { organization: string; slug: string }, event: object) => {
-        sent.push({ organization, slug, ...event })
+        requests.push({ organization, slug, ...event })
         return {
           execution_id: "e-1",
           status: { failing: "failed", refusing: "rejected" }[slug] ?? "accepted",
@@ -228,7 +228,7 @@ describe("pipeline.send", () => {
     },
   }
   beforeEach(() => {
-    sent.length = 0
+    requests.length = 0
   })
   const send = (yaml: string, context: object = {}) => runStep(pipelineSend, yaml, { deps, context })
 
@@ -238,9 +238,9 @@ describe("pipeline.send", () => {
     expect(result).to.deep.equal({ execution_id: "e-1", status: "accepted" })
     const organization = "0190a000-0000-7000-8000-000000000001"
     const key = { idempotencyKey: executionId, depth: 5, isTest: true, dataSince: "2026-01-02T03:04:05.006Z" }
-    expect(sent).to.deep.equal([{ organization, slug: "target", payload: { e: "ada@example.com" }, ...key }])
+    expect(requests).to.deep.equal([{ organization, slug: "target", payload: { e: "ada@example.com" }, ...key }])
     await send("pipeline: target")
-    expect(sent[1]).to.deep.include({ payload: { email: "ada@example.com" }, depth: 1, isTest: false })
+    expect(requests[1]).to.deep.include({ payload: { email: "ada@example.com" }, depth: 1, isTest: false })
   })
 
   const refusals: [string, object, string][] = [
@@ -252,7 +252,7 @@ describe("pipeline.send", () => {
   for (const [slug, context, reason] of refusals) {
     it(`refuses ${slug} as ${reason} and sends nothing`, async () => {
       expect((await failureOf(send(`pipeline: ${slug}`, context))).details).to.include({ reason, retryable: false })
-      expect(sent).to.have.length(0)
+      expect(requests).to.have.length(0)
     })
   }
 

@@ -68,7 +68,7 @@ fields: { Name: "{{ event.name }}", Budget: "{{ event.budget }}", Tags: "{{ even
     const first = await send(yaml, event)
     const second = await send(yaml, event)
     expect(second.result).to.deep.equal(first.result)
-    const [mail] = server.received.map((one) => one.mail)
+    const [mail] = server.received.map((email) => email.mail)
     expect(mail?.subject).to.equal("New lead from Ada <b>")
     expect(mail?.text).to.include("Name: Ada <b>\nBudget: 5\nTags: a, b\nOk: Yes\nGone: —")
     expect(mail?.html).to.include("Ada &lt;b&gt;").and.not.to.include("Ada <b>")

@@ -14,8 +14,8 @@ const ids = timeOrderedIds(systemClock)
 export const executionId = ids.uuid()
 
 function fieldsOf(yaml: string): { [key: string]: Json } {
-  const given = parse(yaml) as { [key: string]: Json }
-  return Object.fromEntries(Object.entries(given).filter(([name]) => !common.includes(name)))
+  const input = parse(yaml) as { [key: string]: Json }
+  return Object.fromEntries(Object.entries(input).filter(([name]) => !common.includes(name)))
 }
 
 export function compiled(action: AnyAction, yaml: string) {

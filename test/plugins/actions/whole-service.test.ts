@@ -27,14 +27,14 @@ describe("actions in a whole service", () => {
 
   it("calls, mails and passes on after the reply, and leaves no secret in clear", async () => {
     const credentials = { base_url: `${peer.origin}/v2`, headers: { "X-Api-Key": secret } }
-    const given = { app: "http", name: "CRM", share_with_org: true, credentials }
+    const input = { app: "http", name: "CRM", share_with_org: true, credentials }
     const headers = { "Idempotency-Key": "connect-1" }
-    const first = await host.api("POST", "/v1/integrations-connect", given, { headers })
-    const again = await host.api("POST", "/v1/integrations-connect", given, { headers })
+    const first = await host.api("POST", "/v1/integrations-connect", input, { headers })
+    const again = await host.api("POST", "/v1/integrations-connect", input, { headers })
     expect(first.status).to.equal(200)
     expect(again.body).to.deep.equal(first.body)
-    const listed = await host.api<{ integrations: unknown[] }>("GET", "/v1/integrations")
-    expect(listed.body.integrations).to.have.length(1)
+    const response = await host.api<{ integrations: unknown[] }>("GET", "/v1/integrations")
+    expect(response.body.integrations).to.have.length(1)
 
     await make({
       name: "Second",
@@ -62,17 +62,17 @@ describe("actions in a whole service", () => {
 
     const outbox = join(host.dataDir, "outbox")
     await until(() => peer.asked.length === 2 && existsSync(outbox) && readdirSync(outbox).some((file) => file.endsWith(".eml")))
-    const asked = Object.fromEntries(peer.asked.map((one) => [one.url, one]))
-    expect(Object.keys(asked).sort()).to.deep.equal(["/second", "/v2/contacts"])
-    expect(asked["/v2/contacts"]?.headers["x-api-key"]).to.equal(secret)
-    expect(asked["/second"]?.headers).not.to.have.property("x-api-key")
+    const request = Object.fromEntries(peer.asked.map((call) => [call.url, call]))
+    expect(Object.keys(request).sort()).to.deep.equal(["/second", "/v2/contacts"])
+    expect(request["/v2/contacts"]?.headers["x-api-key"]).to.equal(secret)
+    expect(request["/second"]?.headers).not.to.have.property("x-api-key")
     const mail = readFileSync(join(outbox, readdirSync(outbox)[0] ?? ""), "utf8")
     expect(mail).to.match(/^Subject: Contact c-9\r$/m)
 
     const places = [...filesUnder(host.dataDir).map((file) => readFileSync(file, "latin1")), ...host.logged]
     expect(places.join("\n")).to.include("Contact c-9").and.not.to.include(secret)
     const executions = await host.api("GET", "/v1/event-pipelines/first/executions")
-    expect(JSON.stringify([listed.body, first.body, executions.body])).not.to.include(secret)
+    expect(JSON.stringify([response.body, first.body, executions.body])).not.to.include(secret)
   })
 
   it("keeps what strangers sent in a sandbox, also for a pipeline that was saved with a policy of its own", async () => {
@@ -105,8 +105,8 @@ describe("actions in a whole service", () => {
     expect(names).to.include.members(["heartbeats", "sending_domains", "voice", "workstreams:x"])
     const document = { name: "Loud", auth_mode: "none", pipeline: [{ type: "live.broadcast", channel: "" }] }
     for (const channel of names.flatMap((name) => [name, `${name}:more`, `${name.split(":")[0]}:{{ event.more }}`])) {
-      const named = { ...document, pipeline: [{ type: "live.broadcast", channel }] }
-      const { body } = await host.api<{ problems: { rule: string }[] }>("POST", "/v1/event-pipelines/validate", { document: named })
+      const byName = { ...document, pipeline: [{ type: "live.broadcast", channel }] }
+      const { body } = await host.api<{ problems: { rule: string }[] }>("POST", "/v1/event-pipelines/validate", { document: byName })
       expect(JSON.stringify(body), channel).to.include("reserved-channel")
     }
     const { inbound_url } = await make({ ...document, pipeline: [{ type: "live.broadcast", channel: "{{ event.channel }}" }] })

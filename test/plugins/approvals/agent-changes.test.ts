@@ -28,8 +28,8 @@ describe("pipelines that agents change", () => {
     host = await testHost()
     token = await host.get(UnitsOfWork).run((work) => {
       const scopes = ["event_pipelines:write", "event_pipelines:read", "event_pipelines:send", "mcp"]
-      const wanted = { name: "Agent", kind: "agent", role: "admin", scopes, manager: false, user: null } as const
-      return host.get(ApiKeys).mint(work, host.organization.id, wanted).text
+      const keyOptions = { name: "Agent", kind: "agent", role: "admin", scopes, manager: false, user: null } as const
+      return host.get(ApiKeys).mint(work, host.organization.id, keyOptions).text
     })
   })
   after(() => host.stop())
@@ -48,52 +48,52 @@ describe("pipelines that agents change", () => {
   }
   const mails = () => host.mails.filter(({ subject }) => !subject.endsWith("for your approval")).length
   const entryOf = async (slug: string, id: string) => (await host.api<Entry>("GET", `${path}/${slug}/executions/${id}`)).body
-  const settled = async (slug: string, id: string, step = "thank") =>
+  const whenSettled = async (slug: string, id: string, step = "thank") =>
     await until("the step to wait or to end", async () => {
       const { steps } = await entryOf(slug, id)
-      const one = steps[step]
-      return one && (one.approval_id !== undefined || ["done", "failed"].includes(one.state)) ? one : undefined
+      const item = steps[step]
+      return item && (item.approval_id !== undefined || ["done", "failed"].includes(item.state)) ? item : undefined
     })
-  const sent = async (slug: string, step = "thank", payload: object = { email: "ada@example.com" }) => {
+  const send = async (slug: string, step = "thank", payload: object = { email: "ada@example.com" }) => {
     const { status, body } = await host.api<{ execution_id: string }>("POST", `${path}/${slug}/events`, { payload })
     expect(status, JSON.stringify(body)).to.equal(200)
-    return { id: body.execution_id, ...(await settled(slug, body.execution_id, step)) }
+    return { id: body.execution_id, ...(await whenSettled(slug, body.execution_id, step)) }
   }
   const waits = async (slug: string, step = "thank") => {
     const before = mails()
-    const one = await sent(slug, step)
-    expect(one).to.include({ state: "pending" })
-    expect(one.approval_id).to.be.a("string")
+    const item = await send(slug, step)
+    expect(item).to.include({ state: "pending" })
+    expect(item.approval_id).to.be.a("string")
     expect(mails()).to.equal(before)
-    return one
+    return item
   }
 
   it("wait for approval if they were made over MCP or with a token", async () => {
     expect(await mcp("event_pipelines_create", { name: "Over MCP", ...active, pipeline: [mail()] })).to.include("agent-change")
     await waits("over-mcp")
     const { status, body } = await host.api<Pipeline>("POST", path, { name: "By token", ...active, pipeline: [mail()] }, agent)
-    expect([status, body.warnings.some((one) => one.startsWith("agent-change"))]).to.deep.equal([200, true])
+    expect([status, body.warnings.some((warning) => warning.startsWith("agent-change"))]).to.deep.equal([200, true])
     await waits("by-token")
     const document = { name: "Applied", ...active, pipeline: [mail()] }
     const documents = [{ path: "pipelines/applied.yaml", document }]
     expect((await host.api("POST", `${path}/apply`, { documents }, agent)).status).to.equal(200)
     await waits("applied")
     expect((await host.api("POST", `${path}/apply`, { documents })).status).to.equal(200)
-    expect(await sent("applied")).to.include({ state: "done" })
+    expect(await send("applied")).to.include({ state: "done" })
   })
 
   it("wait in handlers, for each element, and when an event is replayed", async () => {
     const before = (await person("Each", { pipeline: [mail()] })).body
-    const { id } = await sent(before.slug)
-    const each = mail({ for_each: "event.people", to: "{{ item }}" })
-    await save("each", { pipeline: [each] }, agent)
-    const one = await sent("each", "thank", { people: ["a@example.com", "b@example.com"] })
-    const { input } = (await host.api<{ input: object[] }>("GET", `/v1/approvals/${one.approval_id}`)).body
+    const { id } = await send(before.slug)
+    const item = mail({ for_each: "event.people", to: "{{ item }}" })
+    await save("each", { pipeline: [item] }, agent)
+    const entry = await send("each", "thank", { people: ["a@example.com", "b@example.com"] })
+    const { input } = (await host.api<{ input: object[] }>("GET", `/v1/approvals/${entry.approval_id}`)).body
     expect(input).to.have.length(2)
     const wide = { type: "email.send", to: "{{ event.email }}", heading: "Again" }
     await save("each", { pipeline: [{ ...wide, id: "thank" }] }, agent)
     const replayed = (await host.api<{ execution_id: string }>("POST", `${path}/each/executions/${id}/replay`, {})).body
-    expect(await settled("each", replayed.execution_id)).to.include({ state: "pending" })
+    expect(await whenSettled("each", replayed.execution_id)).to.include({ state: "pending" })
     const failing = { id: "call", type: "http.request", url: "https://nobody.example.com/", on_error: "tell", retry: { max_attempts: 1 } }
     await host.api("PUT", "/v1/autonomy-gates", { gates: ["email.send"] })
     await host.api("POST", path, { name: "Handler", ...active, pipeline: [failing], handlers: { tell: wide } }, agent)
@@ -126,7 +126,7 @@ describe("pipelines that agents change", () => {
     expect([applied.status, applied.body.details.reason]).to.deep.equal([403, "person_needed"])
     expect((await host.api<Pipeline>("GET", `${path}/kept`)).body.revision).to.equal(1)
     expect((await save("kept", { pipeline: [mail()] })).status).to.equal(200)
-    expect(await sent("kept")).to.include({ state: "done" })
+    expect(await send("kept")).to.include({ state: "done" })
   })
 
   it("refuse an agent's step that runs before the reply, and fail it if a person enables it", async () => {
@@ -137,7 +137,7 @@ describe("pipelines that agents change", () => {
     await save("before", { state: "active" })
     const before = mails()
     const { body } = await host.api<{ execution_id: string }>("POST", `${path}/before/events`, { payload: { email: "ada@example.com" } })
-    const { error } = await settled("before", body.execution_id)
+    const { error } = await whenSettled("before", body.execution_id)
     expect(error?.message).to.include("runs before the reply")
     // The log has the reason `awaited_step_gated`; an entry has code and message.
     expect(error?.code).to.equal("failed_precondition")
@@ -156,10 +156,10 @@ describe("pipelines that agents change", () => {
     await save("reviewed", { pipeline: [mail()] })
     await waits("reviewed")
     await save("reviewed", { transform_js: "function transform(event) { return event }" })
-    expect(await sent("reviewed")).to.include({ state: "done" })
+    expect(await send("reviewed")).to.include({ state: "done" })
     await host.api("PUT", "/v1/autonomy-gates", { gates: ["http.request"] })
     await host.api("POST", path, { name: "Lifted", ...active, pipeline: [mail()] }, agent)
-    expect(await sent("lifted")).to.include({ state: "done" })
+    expect(await send("lifted")).to.include({ state: "done" })
     await host.api("PUT", "/v1/autonomy-gates", { gates: null })
   })
 })

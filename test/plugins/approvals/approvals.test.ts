@@ -55,21 +55,21 @@ describe("approvals", () => {
   after(() => host.stop())
 
   const isNotice = ({ subject }: { readonly subject: string }) => subject.endsWith("for your approval")
-  const mails = () => host.mails.filter((one) => !isNotice(one))
+  const mails = () => host.mails.filter((email) => !isNotice(email))
   const gates = (list: string[] | null) =>
     host.api<{ gates: string[]; gate_everything: boolean } & Refusal>("PUT", "/v1/autonomy-gates", { gates: list })
   const approval = async (id: string) => (await host.api<Approval>("GET", `/v1/approvals/${id}`)).body
   const decide = (id: string, body: object, key = second) =>
     host.api<Approval & Refusal>("POST", `/v1/approvals/${id}/decide`, body, { key })
   const pipeline = async (name: string, step: object) => {
-    const made = await host.api<{ slug: string; inbound_url: string }>("POST", "/v1/event-pipelines", {
+    const response = await host.api<{ slug: string; inbound_url: string }>("POST", "/v1/event-pipelines", {
       name,
       state: "active",
       auth_mode: "none",
       pipeline: [step],
     })
-    expect(made.status, JSON.stringify(made.body)).to.equal(200)
-    return made.body
+    expect(response.status, JSON.stringify(response.body)).to.equal(200)
+    return response.body
   }
   const mail = (more: object = {}) => ({
     id: "thank",
@@ -80,10 +80,11 @@ describe("approvals", () => {
     retry: { max_attempts: 1 },
     ...more,
   })
-  const sent = async (one: { slug: string; inbound_url: string }, event: object) => {
-    const { status, body } = await host.send<{ execution_id: string }>(one, event)
+  const sendTo = async (createdPipeline: { slug: string; inbound_url: string }, event: object) => {
+    const { status, body } = await host.send<{ execution_id: string }>(createdPipeline, event)
     expect(status).to.equal(200)
-    const entry = async () => (await host.api<Entry>("GET", `/v1/event-pipelines/${one.slug}/executions/${body.execution_id}`)).body
+    const entry = async () =>
+      (await host.api<Entry>("GET", `/v1/event-pipelines/${createdPipeline.slug}/executions/${body.execution_id}`)).body
     const waiting = await until("the step to wait", async () => {
       const { steps } = await entry()
       return steps["thank"]?.approval_id === undefined ? undefined : steps["thank"]
@@ -93,45 +94,48 @@ describe("approvals", () => {
   }
   const ended = (entry: () => Promise<Entry>) =>
     until("the step to end", async () => {
-      const one = await entry()
-      return ["done", "failed"].includes(one.steps["thank"]?.state ?? "") ? one : undefined
+      const item = await entry()
+      return ["done", "failed"].includes(item.steps["thank"]?.state ?? "") ? item : undefined
     })
 
   it("hold a step until another admin lets exactly that be done, once", async () => {
-    const one = await pipeline("Thank", mail())
-    const { entry, id } = await sent(one, { email: "ada@example.com", name: "{{ event.email }} {% raw %}" })
+    const createdPipeline = await pipeline("Thank", mail())
+    const { entry, id } = await sendTo(createdPipeline, { email: "ada@example.com", name: "{{ event.email }} {% raw %}" })
     expect((await entry()).status).to.equal("accepted")
     expect(mails()).to.have.length(0)
     const waits = await approval(id)
     expect(waits).to.include({ state: "pending", gate: "email.send", risk: "medium" })
     expect(waits.input).to.deep.equal([{ to: "ada@example.com", heading: "Thanks, {{ event.email }} {% raw %}" }])
-    expect(waits.why).to.contain(one.slug)
+    expect(waits.why).to.contain(createdPipeline.slug)
     const both = await Promise.all([decide(id, { decision: "approve", digest: waits.digest }), decide(id, { decision: "approve" })])
     expect(both.filter(({ status }) => status === 200)).to.have.length(1)
     expect((await ended(entry)).steps["thank"]).to.include({ state: "done", attempts: 1, approval_id: id })
     expect(mails().map(({ subject }) => subject)).to.deep.equal(["Thanks, {{ event.email }} {% raw %}"])
-    const done = await until("the receipt", async () => ((await approval(id)).receipt ? approval(id) : undefined))
-    expect([done.state, done.receipt?.ok, done.receipt?.digest]).to.deep.equal(["done", true, waits.digest])
+    const decided = await until("the receipt", async () => ((await approval(id)).receipt ? approval(id) : undefined))
+    expect([decided.state, decided.receipt?.ok, decided.receipt?.digest]).to.deep.equal(["done", true, waits.digest])
     expect((await decide(id, { decision: "reject" })).body.details.reason).to.equal("already_decided")
   })
 
   it("tell the admins of what waits by one mail a minute", async () => {
-    const one = await pipeline("Told", mail())
+    const createdPipeline = await pipeline("Told", mail())
     // Early in a minute of its own.
     host.clock.move(121_000 - (host.clock.now() % 60_000))
-    const both = [await sent(one, { email: "ada@example.com", name: "Ada" }), await sent(one, { email: "bob@example.com", name: "Bob" })]
+    const both = [
+      await sendTo(createdPipeline, { email: "ada@example.com", name: "Ada" }),
+      await sendTo(createdPipeline, { email: "bob@example.com", name: "Bob" }),
+    ]
     host.clock.move(60_000)
-    const told = await until("the mail", () => host.mails.find((mail) => isNotice(mail) && mail.text.includes(both[0]?.id ?? "")))
-    expect(told.subject).to.equal("2 things wait for your approval")
-    expect(told.text).to.contain(both[1]?.id)
+    const email = await until("the mail", () => host.mails.find((mail) => isNotice(mail) && mail.text.includes(both[0]?.id ?? "")))
+    expect(email.subject).to.equal("2 things wait for your approval")
+    expect(email.text).to.contain(both[1]?.id)
     for (const { id } of both) await decide(id, { decision: "reject" })
   })
 
   it("send their mail to the organization's notification address", async () => {
     await host.api("PATCH", "/v1/organization", { notification_address: "Office@Example.com" })
-    const one = await pipeline("Office", mail())
+    const createdPipeline = await pipeline("Office", mail())
     host.clock.move(121_000 - (host.clock.now() % 60_000))
-    const { id } = await sent(one, { email: "ada@example.com", name: "Ada" })
+    const { id } = await sendTo(createdPipeline, { email: "ada@example.com", name: "Ada" })
     host.clock.move(60_000)
     const notice = await until("the mail", () => host.mails.find((mail) => isNotice(mail) && mail.text.includes(id)))
     expect(notice.to).to.deep.equal(["office@example.com"])
@@ -143,28 +147,28 @@ describe("approvals", () => {
   })
 
   it("are listed newest first, page by page, by state and in all", async () => {
-    const one = await pipeline("Listed", mail())
+    const createdPipeline = await pipeline("Listed", mail())
     const filed: string[] = []
     for (const name of ["Ada", "Bob", "Cyd", "Dan", "Eve", "Fay"]) {
       host.clock.move(5)
-      filed.unshift((await sent(one, { email: "ada@example.com", name })).id)
+      filed.unshift((await sendTo(createdPipeline, { email: "ada@example.com", name })).id)
     }
     for (const filter of ["", "&state=pending"]) {
-      const listed: string[] = []
-      for (let cursor = ""; listed.length < filed.length; ) {
+      const items: string[] = []
+      for (let cursor = ""; items.length < filed.length; ) {
         const { body } = await host.api<Listed>("GET", `/v1/approvals?limit=2&cursor=${cursor}${filter}`)
-        listed.push(...body.approvals.map(({ id }) => id))
+        items.push(...body.approvals.map(({ id }) => id))
         cursor = body.next_cursor
       }
-      expect(listed, filter).to.deep.equal(filed)
+      expect(items, filter).to.deep.equal(filed)
     }
     for (const id of filed) await decide(id, { decision: "reject" })
   })
 
   it("do what was edited instead, and refuse an edit that the action would not take", async () => {
     const before = mails().length
-    const { entry, id } = await sent(await pipeline("Edited", mail()), { email: "ada@example.com", name: "Ada" })
-    const asked = await approval(id)
+    const { entry, id } = await sendTo(await pipeline("Edited", mail()), { email: "ada@example.com", name: "Ada" })
+    const request = await approval(id)
     const bad = await decide(id, { decision: "edit", input: [{ to: "not an address", heading: "Hello" }] })
     expect([bad.status, bad.body.details.fields?.[0]?.path]).to.deep.equal([400, "input.0.to"])
     expect((await decide(id, { decision: "edit" })).body.details.fields?.[0]?.path).to.equal("input")
@@ -173,8 +177,8 @@ describe("approvals", () => {
       input: [{ to: "ada@example.com", heading: "Hello {{ event.name }}" }],
       note: "Friendlier.",
     })
-    expect([edited.status, edited.body.state, edited.body.asked_digest]).to.deep.equal([200, "approved", asked.digest])
-    expect(edited.body.digest).to.not.equal(asked.digest)
+    expect([edited.status, edited.body.state, edited.body.asked_digest]).to.deep.equal([200, "approved", request.digest])
+    expect(edited.body.digest).to.not.equal(request.digest)
     await ended(entry)
     expect(
       mails()
@@ -185,17 +189,17 @@ describe("approvals", () => {
 
   it("fail a step that was rejected, and one that nobody decided about", async () => {
     const before = mails().length
-    const one = await pipeline("Refused", mail())
-    const rejected = await sent(one, { email: "ada@example.com", name: "Ada" })
+    const createdPipeline = await pipeline("Refused", mail())
+    const rejected = await sendTo(createdPipeline, { email: "ada@example.com", name: "Ada" })
     await decide(rejected.id, { decision: "reject", note: "Not to her." })
     await ended(rejected.entry)
     const entry = await until("the entry to fail", async () => {
-      const one = await rejected.entry()
-      return one.status === "failed" && one
+      const item = await rejected.entry()
+      return item.status === "failed" && item
     })
     expect(entry.steps["thank"]?.error?.message).to.contain("rejected").and.contain("Not to her.")
     expect([entry.status, entry.cause]).to.deep.equal(["failed", "action_failed"])
-    const late = await sent(one, { email: "ada@example.com", name: "Ada" })
+    const late = await sendTo(createdPipeline, { email: "ada@example.com", name: "Ada" })
     host.clock.move(8 * dayMs)
     expect((await approval(late.id)).state).to.equal("expired")
     expect((await decide(late.id, { decision: "approve" })).body.details.reason).to.equal("already_decided")
@@ -204,8 +208,8 @@ describe("approvals", () => {
   })
 
   it("tell in the receipt why an action failed, also by an error that is not one of the service's", async () => {
-    const one = await pipeline("Broken", mail())
-    const { entry, id } = await sent(one, { email: "ada@example.com", name: "Ada" })
+    const createdPipeline = await pipeline("Broken", mail())
+    const { entry, id } = await sendTo(createdPipeline, { email: "ada@example.com", name: "Ada" })
     host.outgoing.onMail = () => {
       throw new TypeError("mails is not iterable")
     }
@@ -287,22 +291,22 @@ describe("approvals", () => {
       expect((await approval(first.approval_id)).state).to.equal("rejected")
       // After a moved clock the service may be unavailable for a moment, and a job that it has tried then is tried once more.
       expect((await patiently(() => decide(later.approval_id, { decision: "approve" }))).status).to.equal(200)
-      const written = async () => (await host.get(Store).open(NoteCollection, host.organization.id).find({ text: "Repeated" })).length
-      await until("the note", async () => (await written()) === notes + 1)
+      const noteCount = async () => (await host.get(Store).open(NoteCollection, host.organization.id).find({ text: "Repeated" })).length
+      await until("the note", async () => (await noteCount()) === notes + 1)
       notes++
       performed.delete("Repeated")
     })
 
   it("are edited with what was hidden left in its place, and nowhere else", async () => {
-    const asked = { text: "Edited in part", api_key: "k-12345678" }
-    const id = (await host.api<{ approval_id: string }>("POST", "/v1/gated-notes", asked)).body.approval_id
-    const shown = { text: "Edited in part", api_key: "[redacted]" }
-    expect((await approval(id)).input).to.deep.equal(shown)
+    const request = { text: "Edited in part", api_key: "k-12345678" }
+    const id = (await host.api<{ approval_id: string }>("POST", "/v1/gated-notes", request)).body.approval_id
+    const resource = { text: "Edited in part", api_key: "[redacted]" }
+    expect((await approval(id)).input).to.deep.equal(resource)
     for (const [input, path] of [
-      [{ ...shown, text: "[redacted]" }, "input.text"],
-      [{ ...shown, text: "Edited [redacted]" }, "input.text"],
-      [{ ...shown, constructor: "[redacted]" }, "input.constructor"],
-      [{ ...shown, text: [{ api_key: "[redacted]" }] }, "input.text.0.api_key"],
+      [{ ...resource, text: "[redacted]" }, "input.text"],
+      [{ ...resource, text: "Edited [redacted]" }, "input.text"],
+      [{ ...resource, constructor: "[redacted]" }, "input.constructor"],
+      [{ ...resource, text: [{ api_key: "[redacted]" }] }, "input.text.0.api_key"],
     ] as const) {
       const { status, body } = await decide(id, { decision: "edit", input })
       expect([status, body.message]).to.deep.equal([
@@ -310,36 +314,36 @@ describe("approvals", () => {
         `${path} is not as it was shown, and holds [redacted]; give the whole value, or leave it as it was shown.`,
       ])
     }
-    expect((await decide(id, { decision: "edit", input: shown })).status).to.equal(200)
-    const text = asked.text
+    expect((await decide(id, { decision: "edit", input: resource })).status).to.equal(200)
+    const text = request.text
     await until("the note", async () => (await host.get(Store).open(NoteCollection, host.organization.id).find({ text })).length === 1)
     performed.delete(text)
   })
 
   it("cannot be edited where no plugin declares what waits", async () => {
-    const held = (await host.api<{ approval_id: string }>("POST", "/v1/gated-notes", { text: "Left alone" })).body.approval_id
-    const { entry, id } = await sent(await pipeline("Gone", mail()), { email: "ada@example.com", name: "Ada" })
+    const approvalId = (await host.api<{ approval_id: string }>("POST", "/v1/gated-notes", { text: "Left alone" })).body.approval_id
+    const { entry, id } = await sendTo(await pipeline("Gone", mail()), { email: "ada@example.com", name: "Ada" })
     // As they are once the plugins are no longer loaded.
     await host.get(UnitsOfWork).run((work) => {
       const approvals = work.in(collectionNamed(host, "approval_requests"), host.organization.id)
-      approvals.update(held, { $set: { "subject.name": "gone_notes.write" } })
+      approvals.update(approvalId, { $set: { "subject.name": "gone_notes.write" } })
       approvals.update(id, { $set: { gate: "gone.send" } })
     })
-    for (const [one, input, named] of [
-      [held, { text: "Changed" }, "the operation gone_notes.write"],
+    for (const [value, input, label] of [
+      [approvalId, { text: "Changed" }, "the operation gone_notes.write"],
       [id, [{ to: "ada@example.com", heading: "Changed" }], "the action gone.send"],
     ] as const) {
-      const { status, body } = await decide(one, { decision: "edit", input })
+      const { status, body } = await decide(value, { decision: "edit", input })
       expect([status, body.details.reason]).to.deep.equal([400, "subject_gone"])
-      expect(body.message).to.contain(named)
-      expect((await approval(one)).state).to.equal("pending")
-      expect((await decide(one, { decision: "reject" })).body.state).to.equal("rejected")
+      expect(body.message).to.contain(label)
+      expect((await approval(value)).state).to.equal("pending")
+      expect((await decide(value, { decision: "reject" })).body.state).to.equal("rejected")
     }
     await ended(entry)
   })
 
   it("are not carried out where what is kept was changed", async () => {
-    const { entry, id } = await sent(await pipeline("Changed", mail()), { email: "ada@example.com", name: "Ada" })
+    const { entry, id } = await sendTo(await pipeline("Changed", mail()), { email: "ada@example.com", name: "Ada" })
     const before = mails().length
     await host.get(UnitsOfWork).run((work) => {
       const $set = { input: [{ to: "eve@example.com", heading: "Hello" }] }

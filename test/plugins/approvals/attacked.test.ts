@@ -46,14 +46,14 @@ describe("approvals, attacked", () => {
 
   const write = (text: string, options: object = {}) =>
     host.api<{ approval_id: string; status: string } & Refusal>("POST", "/v1/gated-notes", { text }, options)
-  const asked = async (text: string, options: object = {}) => (await write(text, options)).body.approval_id
+  const requestWrite = async (text: string, options: object = {}) => (await write(text, options)).body.approval_id
   const approval = async (id: string) => (await host.api<Approval>("GET", `/v1/approvals/${id}`)).body
   const decide = (id: string, body: object, options: object = { key: second }) =>
     host.api<Approval & Refusal>("POST", `/v1/approvals/${id}/decide`, body, options)
   const ended = (id: string) =>
     until("the receipt", async () => {
-      const one = await approval(id)
-      return one.receipt ? one : undefined
+      const item = await approval(id)
+      return item.receipt ? item : undefined
     })
   const notes = async (text: string) => await host.get(Store).open(NoteCollection, host.organization.id).find({ text })
   const mails = () => host.mails.filter(({ subject }) => !subject.endsWith("for your approval"))
@@ -61,21 +61,21 @@ describe("approvals, attacked", () => {
   const pipeline = async (name: string, step: object = {}) => {
     const mail = { id: "thank", type: "email.send", gate: true, to: "{{ event.email }}", heading: "Thanks", ...step }
     const document = { name, state: "active", auth_mode: "none", pipeline: [mail] }
-    const made = await host.api<{ slug: string; inbound_url: string }>("POST", "/v1/event-pipelines", document)
-    expect(made.status, JSON.stringify(made.body)).to.equal(200)
-    return made.body
+    const response = await host.api<{ slug: string; inbound_url: string }>("POST", "/v1/event-pipelines", document)
+    expect(response.status, JSON.stringify(response.body)).to.equal(200)
+    return response.body
   }
   const steps = async (slug: string, execution: string) =>
     (await host.api<{ steps: Steps }>("GET", `/v1/event-pipelines/${slug}/executions/${execution}`)).body.steps
   const waits = (slug: string, execution: string) =>
     until("the step to wait", async () => (await steps(slug, execution))["thank"]?.approval_id)
-  const sent = async (one: { slug: string; inbound_url: string }, event: object = { email: "ada@example.com" }) => {
-    const { execution_id: execution } = (await host.send<{ execution_id: string }>(one, event)).body
-    return { execution, id: await waits(one.slug, execution) }
+  const sendTo = async (createdPipeline: { slug: string; inbound_url: string }, event: object = { email: "ada@example.com" }) => {
+    const { execution_id: execution } = (await host.send<{ execution_id: string }>(createdPipeline, event)).body
+    return { execution, id: await waits(createdPipeline.slug, execution) }
   }
 
   it("are told of by a mail that leads to their page, where a plugin has pages", async () => {
-    const id = await asked("Look at this")
+    const id = await requestWrite("Look at this")
     host.clock.move(60_000)
     const mail = await until("the mail", () => host.mails.find(({ text }) => text.includes(id)))
     expect(mail.text).to.contain(`https://console.example.com/console/approvals/${id}`).and.not.contain("/v1/approvals")
@@ -84,7 +84,7 @@ describe("approvals, attacked", () => {
 
   it("by another key of the member who asked", async () => {
     const ada = await memberOf(host, "ada")
-    const id = await asked("By herself", { key: ada.key })
+    const id = await requestWrite("By herself", { key: ada.key })
     const other = await host.api<{ secret: string }>("POST", "/v1/api-keys", { name: "Other", role: "admin" }, { key: ada.key })
     for (const key of [ada.key, other.body.secret]) {
       const { status, body } = await decide(id, { decision: "approve" }, { key })
@@ -100,36 +100,36 @@ describe("approvals, attacked", () => {
     const session = async (bearer: string) => (await host.get(Sessions).signIn({ ...signedIn, bearer })).text
     const serviceKey = (name: string) =>
       host.get(UnitsOfWork).run((work) => {
-        const wanted = { name, kind: "api_key", role: "admin", scopes: null, user: null } as const
-        return host.get(ApiKeys).mint(work, host.organization.id, wanted).text
+        const keyOptions = { name, kind: "api_key", role: "admin", scopes: null, user: null } as const
+        return host.get(ApiKeys).mint(work, host.organization.id, keyOptions).text
       })
     const reasonOf = async (answer: ReturnType<typeof decide>) => (await answer).body.details?.reason
     const service = await serviceKey("service")
-    const made = await secretOf(service)
-    const id = await asked("By a service", { key: service })
-    for (const key of [service, await session(service), made, await secretOf(made), await session(made)])
+    const text = await secretOf(service)
+    const id = await requestWrite("By a service", { key: service })
+    for (const key of [service, await session(service), text, await secretOf(text), await session(text)])
       expect(await reasonOf(decide(id, { decision: "approve" }, { key }))).to.equal("own_request")
-    const again = await asked("In a browser", { key: await session(service) })
-    for (const key of [service, made, await session(service)])
+    const again = await requestWrite("In a browser", { key: await session(service) })
+    for (const key of [service, text, await session(service)])
       expect(await reasonOf(decide(again, { decision: "approve" }, { key }))).to.equal("own_request")
-    const below = await asked("By an agent", { key: made })
+    const below = await requestWrite("By an agent", { key: text })
     expect(await reasonOf(decide(below, { decision: "approve" }, { key: service }))).to.equal("own_request")
-    for (const one of [id, again, below]) {
-      expect(await reasonOf(decide(one, { decision: "reject" }, { key: await serviceKey("other") }))).to.equal("decider_not_a_person")
-      expect((await decide(one, { decision: "reject" })).status).to.equal(200)
+    for (const value of [id, again, below]) {
+      expect(await reasonOf(decide(value, { decision: "reject" }, { key: await serviceKey("other") }))).to.equal("decider_not_a_person")
+      expect((await decide(value, { decision: "reject" })).status).to.equal(200)
     }
   })
 
   it("by a key that was revoked, or whose member may not ask any longer, while it waited", async () => {
     const eve = await memberOf(host, "eve", "member")
-    const revoked = await asked("Asked by Eve", { key: eve.key })
+    const revoked = await requestWrite("Asked by Eve", { key: eve.key })
     expect((await host.api("POST", `/v1/api-keys/${eve.id}/revoke`, {})).status).to.equal(200)
     expect((await decide(revoked, { decision: "approve" })).status).to.equal(200)
     const refused = await ended(revoked)
     expect([refused.state, refused.receipt?.error?.reason]).to.deep.equal(["failed", "requester_revoked"])
     expect(refused.receipt?.error?.message).to.match(/was revoked at/)
     const max = await memberOf(host, "max", "member")
-    const demoted = await asked("Asked by Max", { key: max.key })
+    const demoted = await requestWrite("Asked by Max", { key: max.key })
     await host.get(UnitsOfWork).run((work) => host.get(Organizations).addMember(work, host.organization.id, max.user, "guest"))
     await decide(demoted, { decision: "approve" })
     expect((await ended(demoted)).receipt?.error?.reason).to.equal("role_too_low")
@@ -138,9 +138,9 @@ describe("approvals, attacked", () => {
 
   it("by a key that expired while it waited, unless that was revoked too", async () => {
     const expires_at = new Date(host.clock.now() + hourMs).toISOString()
-    const made = { name: "Brief", role: "admin", expires_at }
-    const { body } = await host.api<{ secret: string; id: string }>("POST", "/v1/api-keys", made)
-    const ids = [await asked("Asked in time", { key: body.secret }), await asked("Asked and revoked", { key: body.secret })]
+    const created = { name: "Brief", role: "admin", expires_at }
+    const { body } = await host.api<{ secret: string; id: string }>("POST", "/v1/api-keys", created)
+    const ids = [await requestWrite("Asked in time", { key: body.secret }), await requestWrite("Asked and revoked", { key: body.secret })]
     host.clock.move(2 * hourMs)
     expect((await write("Asked too late", { key: body.secret })).status).to.equal(401)
     await decide(ids[0] ?? "", { decision: "approve" })
@@ -153,7 +153,7 @@ describe("approvals, attacked", () => {
   })
 
   it("by many deciders at once: one decides, the others are told so", async () => {
-    const id = await asked("Decided once")
+    const id = await requestWrite("Decided once")
     const decisions = ["approve", "reject", "approve", "reject", "approve"]
     const answers = await Promise.all(decisions.map((decision) => decide(id, { decision })))
     const others = answers.filter(({ status }) => status !== 200)
@@ -206,7 +206,7 @@ describe("approvals, attacked", () => {
   })
 
   it("from another organization, by its own admin or under its name", async () => {
-    const id = await asked("Not yours")
+    const id = await requestWrite("Not yours")
     const key = await host.get(UnitsOfWork).run((work) => {
       const { id: other } = host.get(Organizations).create(work, { name: "Elsewhere", slug: "elsewhere" })
       return host.get(ApiKeys).mint(work, other, { name: "Key", kind: "api_key", role: "admin", scopes: null, user: null }).text
@@ -222,20 +222,24 @@ describe("approvals, attacked", () => {
 
   it("by a replay of what was approved, a dry run, and lifting the gate while it waits", async () => {
     const before = mails().length
-    const one = await pipeline("Replayed")
-    const { execution, id } = await sent(one)
-    const dry = await host.api<{ effects: { sends: unknown[] } }>("POST", `/v1/event-pipelines/${one.slug}/test`, {
+    const createdPipeline = await pipeline("Replayed")
+    const { execution, id } = await sendTo(createdPipeline)
+    const dry = await host.api<{ effects: { sends: unknown[] } }>("POST", `/v1/event-pipelines/${createdPipeline.slug}/test`, {
       payload: { email: "ada@example.com" },
     })
     expect(dry.body.effects.sends).to.have.length(1)
     await host.api("PUT", "/v1/autonomy-gates", { gates: [] })
     await host.api("PUT", "/v1/autonomy-gates", { gates: null })
-    expect((await steps(one.slug, execution))["thank"]).to.include({ state: "pending", approval_id: id })
+    expect((await steps(createdPipeline.slug, execution))["thank"]).to.include({ state: "pending", approval_id: id })
     expect(mails()).to.have.length(before)
     await decide(id, { decision: "approve" })
     await ended(id)
-    const replay = await host.api<{ execution_id: string }>("POST", `/v1/event-pipelines/${one.slug}/executions/${execution}/replay`, {})
-    const again = await waits(one.slug, replay.body.execution_id)
+    const replay = await host.api<{ execution_id: string }>(
+      "POST",
+      `/v1/event-pipelines/${createdPipeline.slug}/executions/${execution}/replay`,
+      {},
+    )
+    const again = await waits(createdPipeline.slug, replay.body.execution_id)
     expect(again).to.not.equal(id)
     expect((await approval(again)).state).to.equal("pending")
     expect(mails()).to.have.length(before + 1)
@@ -244,8 +248,8 @@ describe("approvals, attacked", () => {
 
   it("by an edit of more or fewer runs than the step has, or of text that cannot be stored", async () => {
     const before = mails().length
-    const one = await pipeline("Each", { for_each: "event.emails", to: "{{ item }}" })
-    const { id } = await sent(one, { emails: ["ada@example.com", "bob@example.com"] })
+    const createdPipeline = await pipeline("Each", { for_each: "event.emails", to: "{{ item }}" })
+    const { id } = await sendTo(createdPipeline, { emails: ["ada@example.com", "bob@example.com"] })
     const run = (to: string, heading = "Hello") => ({ to, heading })
     for (const input of [[run("ada@example.com")], [], ["ada", "bob", "eve"].map((name) => run(`${name}@example.com`)), {}]) {
       const { status, body } = await decide(id, { decision: "edit", input })
@@ -270,8 +274,8 @@ describe("approvals, attacked", () => {
     expect((await host.api("POST", "/v1/event-pipelines", document)).status).to.equal(200)
     const send = { id: "thank", type: "pipeline.send", gate: true, pipeline: "within" }
     const outer = { name: "Without", state: "active", auth_mode: "none", pipeline: [send] }
-    const one = (await host.api<{ slug: string; inbound_url: string }>("POST", "/v1/event-pipelines", outer)).body
-    const { id } = await sent(one, { email: "ada@example.com" })
+    const createdPipeline = (await host.api<{ slug: string; inbound_url: string }>("POST", "/v1/event-pipelines", outer)).body
+    const { id } = await sendTo(createdPipeline, { email: "ada@example.com" })
     expect((await approval(id)).input).to.deep.equal([{ pipeline: "within", payload: { email: "ada@example.com" } }])
     const inside = async () => (await host.api<{ executions: object[] }>("GET", "/v1/event-pipelines/within/executions")).body.executions
     expect(await inside()).to.deep.equal([])
@@ -286,30 +290,30 @@ describe("approvals, attacked", () => {
     const forget = (execution: string) =>
       host.get(UnitsOfWork).run((work) => work.in(EntryCollection, host.organization.id).remove(execution))
 
-    const one = await pipeline("Deleted")
-    const { execution, id } = await sent(one)
+    const createdPipeline = await pipeline("Deleted")
+    const { execution, id } = await sendTo(createdPipeline)
     await forget(execution)
     expect((await decide(id, { decision: "approve" })).status).to.equal(200)
     const { state, receipt } = await ended(id)
     expect([state, receipt?.error?.reason]).to.deep.equal(["failed", "execution_gone"])
     const two = await pipeline("Deleted while it waits")
-    const left = await sent(two)
-    await forget(left.execution)
+    const remaining = await sendTo(two)
+    await forget(remaining.execution)
     // It looks by itself now and then.
     host.clock.move(301_000)
-    const undecided = await ended(left.id)
+    const undecided = await ended(remaining.id)
     expect([undecided.state, undecided.receipt?.error?.reason]).to.deep.equal(["expired", "execution_gone"])
-    expect((await decide(left.id, { decision: "approve" })).body.details.reason).to.equal("already_decided")
+    expect((await decide(remaining.id, { decision: "approve" })).body.details.reason).to.equal("already_decided")
   })
 
   it("leaves no input in the audit log but that of what was performed", async () => {
     const log = async () => (await host.api<{ audit_log: object[] }>("GET", "/v1/audit-log?limit=200")).body
     const text = "Ada lives in Berlin"
-    const id = await asked(text)
-    const written = JSON.stringify(await log())
-    expect(written).to.contain(id).and.not.contain(text)
+    const id = await requestWrite(text)
+    const output = JSON.stringify(await log())
+    expect(output).to.contain(id).and.not.contain(text)
     const { digest } = (await host.api<{ digest: string }>("GET", `/v1/approvals/${id}`)).body
-    expect(written).to.contain(digest)
+    expect(output).to.contain(digest)
     await decide(id, { decision: "edit", input: { text: "Eve lives in Paris" }, note: "Mended." })
     await ended(id)
     const after = JSON.stringify(await log())
@@ -319,15 +323,15 @@ describe("approvals, attacked", () => {
 
   it("after its time: nothing is performed, also where months pass at once", async () => {
     const before = host.logged.length
-    const id = await asked("Too late")
-    const stays = await asked("Removed meanwhile")
+    const id = await requestWrite("Too late")
+    const stays = await requestWrite("Removed meanwhile")
     host.clock.move(8 * dayMs)
     const late = await decide(id, { decision: "approve" })
     expect([late.status, late.body.details.reason]).to.deep.equal([400, "already_decided"])
     const approvals = host.get(Store).open(collectionNamed<{ state: string }>(host, "approval_requests"), host.organization.id)
     await until("all to be decided", async () => (await approvals.count({ state: "pending" })) === 0)
     expect((await approvals.get(id))?.state).to.equal("expired")
-    const more = await asked("Asked before a long time")
+    const more = await requestWrite("Asked before a long time")
     host.clock.move(100 * dayMs)
     await until("them to be removed", async () => {
       const { status } = await host.api("GET", `/v1/approvals/${more}`)

@@ -16,11 +16,11 @@ onBothStores("decisions at once", ({ start, storage }) => {
   const deciders: string[] = []
   before(async () => {
     const env: Record<string, string> = { ...(await storage()), MILLRACE_JOBS_POLL_MS: "20" }
-    const one = await start({ env, plugins: [gatedNotes] })
+    const host = await start({ env, plugins: [gatedNotes] })
     // The embedded file belongs to one process.
     const isShared = env["MILLRACE_STORAGE_URL"] !== undefined
-    nodes = [one, isShared ? await start({ env, plugins: [gatedNotes], dataDir: one.dataDir }) : one]
-    for (const name of ["bob", "cyd"]) deciders.push((await memberOf(one, name)).key)
+    nodes = [host, isShared ? await start({ env, plugins: [gatedNotes], dataDir: host.dataDir }) : host]
+    for (const name of ["bob", "cyd"]) deciders.push((await memberOf(host, name)).key)
   })
 
   for (const [name, decisions] of [
@@ -29,14 +29,14 @@ onBothStores("decisions at once", ({ start, storage }) => {
     ["rejections", ["reject"]],
   ] as const)
     it(`have one winner and losers with already_decided: ${name}`, async () => {
-      const [one, two] = nodes
-      const text = `Once: ${name}, ${one.organization.id}`
-      const id = (await one.api<{ approval_id: string }>("POST", "/v1/gated-notes", { text })).body.approval_id
+      const [first, second] = nodes
+      const text = `Once: ${name}, ${first.organization.id}`
+      const id = (await first.api<{ approval_id: string }>("POST", "/v1/gated-notes", { text })).body.approval_id
       const answers = await Promise.all(
         Array.from({ length: 8 }, (_, index) => {
           const decision = decisions[index % decisions.length]
           const key = deciders[Math.floor(index / 2) % 2] ?? ""
-          return [one, two][index % 2]?.api<Answer>("POST", `/v1/approvals/${id}/decide`, { decision }, { key })
+          return [first, second][index % 2]?.api<Answer>("POST", `/v1/approvals/${id}/decide`, { decision }, { key })
         }),
       )
       const lost = answers.filter((answer) => answer?.status !== 200)
@@ -48,10 +48,10 @@ onBothStores("decisions at once", ({ start, storage }) => {
           "already_decided",
         ])
       const state = await until("the end", async () => {
-        const { body } = await two.api<{ state: string }>("GET", `/v1/approvals/${id}`, undefined, { key: one.adminKey })
+        const { body } = await second.api<{ state: string }>("GET", `/v1/approvals/${id}`, undefined, { key: first.adminKey })
         return body.state === "approved" ? undefined : body.state
       })
-      const notes = await one.get(Store).open(NoteCollection, one.organization.id).find({ text })
+      const notes = await first.get(Store).open(NoteCollection, first.organization.id).find({ text })
       expect([notes.length, performed.get(text) ?? 0]).to.deep.equal(state === "done" ? [1, 1] : [0, 0])
     })
 })

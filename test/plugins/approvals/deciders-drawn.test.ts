@@ -49,27 +49,27 @@ describe("deciders of approvals, drawn", () => {
       const keys = ["eve", "max"].map((name) => {
         const { id: user } = organizations.addUser(work, { email: `${name}@agency.example` })
         organizations.addMember(work, id, user, "owner")
-        const wanted = { name, kind: "api_key", role: "owner", scopes: null, user } as const
-        return { user, text: host.get(ApiKeys).mint(work, id, wanted).text }
+        const keyOptions = { name, kind: "api_key", role: "owner", scopes: null, user } as const
+        return { user, text: host.get(ApiKeys).mint(work, id, keyOptions).text }
       })
       return { id, keys }
     })
     const services = await host.get(UnitsOfWork).run((work) =>
       [1, 2].map((number) => {
-        const wanted = { name: "service", kind: "api_key", role: "admin", scopes: null, user: null } as const
-        return first(host.get(ApiKeys).mint(work, host.organization.id, wanted).text, `service ${number}`)
+        const keyOptions = { name: "service", kind: "api_key", role: "admin", scopes: null, user: null } as const
+        return first(host.get(ApiKeys).mint(work, host.organization.id, keyOptions).text, `service ${number}`)
       }),
     )
     const headers = { "x-organization-id": host.organization.id }
     const persons = await Promise.all(
       [...members.map(({ user }) => ({ user, manager: [] })), ...manager.keys.map(({ user }) => ({ user, manager: [manager.id] }))].map(
-        async (one) => ({
-          text: await signedIn(host, one.user),
+        async (item) => ({
+          text: await signedIn(host, item.user),
           headers,
           kind: "interactive" as const,
-          family: new Set([one.user, `user ${one.user}`, ...one.manager]),
-          person: one.user,
-          user: one.manager.length === 0 ? one.user : undefined,
+          family: new Set([item.user, `user ${item.user}`, ...item.manager]),
+          person: item.user,
+          user: item.manager.length === 0 ? item.user : undefined,
           decides: true,
         }),
       ),
@@ -86,7 +86,7 @@ describe("deciders of approvals, drawn", () => {
   }
 
   /** A key, token or session that is made with another credential. */
-  async function made(parent: Drawn, random: () => number): Promise<Drawn> {
+  async function createDrawn(parent: Drawn, random: () => number): Promise<Drawn> {
     const makesAll = parent.kind === "api_key" || parent.kind === "interactive"
     const kinds = makesAll ? (["api_key", "api_key", "token", "agent", "session"] as const) : (["agent"] as const)
     const drawn = kinds[Math.floor(random() * kinds.length)] ?? "agent"
@@ -116,7 +116,7 @@ describe("deciders of approvals, drawn", () => {
     return { text: answer.body.secret, headers: {}, kind, family, user, decides: kind === "api_key" && user !== undefined }
   }
 
-  const asked = async ({ text, headers }: Drawn) =>
+  const requestApproval = async ({ text, headers }: Drawn) =>
     (await host.api<{ approval_id: string }>("POST", "/v1/gated-notes", { text: "Drawn" }, { key: text, headers })).body.approval_id
   const decide = async (id: string, { text, headers }: Drawn) => {
     const path = `/v1/approvals/${id}/decide`
@@ -130,7 +130,7 @@ describe("deciders of approvals, drawn", () => {
     const credentials = await roots()
     while (credentials.length < byTier({ fast: 40, slow: 120, soak: 400 })) {
       const parents = credentials.filter(({ kind }) => kind !== "session")
-      credentials.push(await made(any(parents), random))
+      credentials.push(await createDrawn(any(parents), random))
     }
     const outcomes = new Set<string>()
     const requests = byTier({ fast: 40, slow: 150, soak: 1_000 })
@@ -139,7 +139,7 @@ describe("deciders of approvals, drawn", () => {
       if (request === 0 || request === Math.ceil(requests / 2))
         await host.api("PATCH", "/v1/organization", { require_second_person: needsSecond })
       const asks = any(credentials)
-      const id = await asked(asks)
+      const id = await requestApproval(asks)
       for (let tries = 0, outcome: string | undefined; tries < 6 && outcome !== "decided"; tries++) {
         const decider = any(credentials)
         outcome = await decide(id, decider)
@@ -156,8 +156,8 @@ describe("deciders of approvals, drawn", () => {
 })
 
 function ruleOf(asks: Drawn, decider: Drawn, needsSecond: boolean): string {
-  const shared = [...decider.family].filter((one) => asks.family.has(one))
-  const isOwnUser = shared.every((one) => one === decider.person || one === `user ${decider.person}`)
+  const shared = [...decider.family].filter((value) => asks.family.has(value))
+  const isOwnUser = shared.every((value) => value === decider.person || value === `user ${decider.person}`)
   if (shared.length > 0 && (needsSecond || !isOwnUser)) return "own_request"
   return decider.decides ? "decided" : "decider_not_a_person"
 }

@@ -20,13 +20,13 @@ describe("deciders of approvals", () => {
   })
   after(() => host.stop())
 
-  const asked = async (options: Options) =>
+  const requestApproval = async (options: Options) =>
     (await host.api<{ approval_id: string }>("POST", "/v1/gated-notes", { text: "Asked" }, options)).body.approval_id
   const decide = async (id: string, options: Options, decision = "reject") => {
     const { status, body } = await host.api<Refusal>("POST", `/v1/approvals/${id}/decide`, { decision }, options)
     return status === 200 ? "decided" : body.details?.reason
   }
-  const made = async (options: Options, more: object = {}) => {
+  const createKey = async (options: Options, more: object = {}) => {
     const input = { name: "Made", role: "admin", ...more }
     return (await host.api<{ id: string; secret: string }>("POST", "/v1/api-keys", input, options)).body
   }
@@ -37,8 +37,8 @@ describe("deciders of approvals", () => {
   }
   const service = () =>
     host.get(UnitsOfWork).run((work) => {
-      const wanted = { name: "service", kind: "api_key", role: "admin", scopes: null, user: null } as const
-      return host.get(ApiKeys).mint(work, host.organization.id, wanted).text
+      const keyOptions = { name: "service", kind: "api_key", role: "admin", scopes: null, user: null } as const
+      return host.get(ApiKeys).mint(work, host.organization.id, keyOptions).text
     })
   /** As keys of earlier versions are stored. */
   const forgetOrigins = async (organization = host.organization.id) => {
@@ -51,26 +51,26 @@ describe("deciders of approvals", () => {
   for (const version of ["this version", "an earlier version"] as const)
     it(`are never of one root or user: keys of ${version}`, async () => {
       const owner = { key: host.adminKey }
-      const manager = await made(owner, { role: "owner", manager: true })
-      const other = await made(owner, { role: "owner", manager: true })
-      const below = await made({ key: manager.secret })
-      const grandchild = await made({ key: below.secret })
+      const manager = await createKey(owner, { role: "owner", manager: true })
+      const other = await createKey(owner, { role: "owner", manager: true })
+      const below = await createKey({ key: manager.secret })
+      const grandchild = await createKey({ key: below.secret })
       const root = await service()
-      const [one, two] = [await made({ key: root }), await made({ key: root })]
-      const deep = await made({ key: one.secret })
+      const [one, two] = [await createKey({ key: root }), await createKey({ key: root })]
+      const deep = await createKey({ key: one.secret })
       if (version === "an earlier version") await forgetOrigins()
-      const user = await made(owner, { role: "owner" })
+      const user = await createKey(owner, { role: "owner" })
       const families = [
         [host.adminKey, manager.secret, other.secret, below.secret, grandchild.secret, user.secret, await session(host.adminKey)],
         [root, one.secret, two.secret, deep.secret, await session(two.secret)],
       ]
       for (const family of families)
         for (const asks of family) {
-          const id = await asked({ key: asks })
+          const id = await requestApproval({ key: asks })
           for (const key of family) expect(await decide(id, { key }, "approve")).to.equal("own_request")
           expect(await decide(id, { key: second })).to.equal("decided")
         }
-      expect(await decide(await asked({ key: root }), { key: host.adminKey })).to.equal("decided")
+      expect(await decide(await requestApproval({ key: root }), { key: host.adminKey })).to.equal("decided")
     })
 
   for (const version of ["this version", "an earlier version"] as const)
@@ -82,30 +82,30 @@ describe("deciders of approvals", () => {
         const { id: user } = organizations.addUser(work, { email: `${suffix}@client.example` })
         organizations.addMember(work, id, user, "owner")
         organizations.setManager(work, id, { id: host.organization.id, role: "admin" })
-        const wanted = { name: "theirs", kind: "api_key", role: "owner", scopes: null, user } as const
-        return { client: id, theirs: host.get(ApiKeys).mint(work, id, wanted).text }
+        const keyOptions = { name: "theirs", kind: "api_key", role: "owner", scopes: null, user } as const
+        return { client: id, theirs: host.get(ApiKeys).mint(work, id, keyOptions).text }
       })
       const inside = (key: string): Options => ({ key, headers: { "x-organization-id": client } })
       const colleague = await memberOf(host, `colleague-${suffix}`)
       const managers = [
         inside(host.adminKey),
         inside(colleague.key),
-        inside((await made({ key: host.adminKey }, { manager: true })).secret),
+        inside((await createKey({ key: host.adminKey }, { manager: true })).secret),
       ]
-      const child = await made(managers[0] ?? inside(""))
-      const grandchild = await made({ key: child.secret })
-      const byColleague = await made(managers[1] ?? inside(""))
+      const child = await createKey(managers[0] ?? inside(""))
+      const grandchild = await createKey({ key: child.secret })
+      const byColleague = await createKey(managers[1] ?? inside(""))
       if (version === "an earlier version") {
         await forgetOrigins(client)
         await forgetOrigins()
       }
       const family = [...managers, { key: child.secret }, { key: grandchild.secret }, { key: byColleague.secret }]
       for (const asks of family) {
-        const id = await asked(asks)
-        for (const one of family) expect(await decide(id, one, "approve")).to.equal("own_request")
+        const id = await requestApproval(asks)
+        for (const options of family) expect(await decide(id, options, "approve")).to.equal("own_request")
         expect(await decide(id, { key: theirs })).to.equal("decided")
       }
-      const own = await asked({ key: theirs })
+      const own = await requestApproval({ key: theirs })
       expect(await decide(own, { key: theirs })).to.equal("own_request")
       expect(await decide(own, { key: child.secret })).to.equal("decider_not_a_person")
       expect(await decide(own, managers[1] ?? inside(""))).to.equal("decided")

@@ -44,10 +44,10 @@ function callsOf(env: Readonly<Record<string, string>> = {}) {
   let host: TestHost
   let key: string
   let first: Answer | undefined
-  const taken = (response: ServerResponse) => response.setHeader("content-type", "application/json").end('{"id":"c-1"}')
+  const respondJson = (response: ServerResponse) => response.setHeader("content-type", "application/json").end('{"id":"c-1"}')
   before(async () => {
     api = await listen((_asked, response) => {
-      const answer = first ?? taken
+      const answer = first ?? respondJson
       first = undefined
       answer(response)
     })
@@ -78,11 +78,11 @@ function callsOf(env: Readonly<Record<string, string>> = {}) {
     await api.close()
   })
 
-  let made = 0
+  let count = 0
   const approved = async (integration: string, max_attempts = 6) => {
     const call = { id: "make", type: "integration.call", gate: true, integration, path: "/contacts", body: { email: "{{ event.email }}" } }
     const pipeline = [{ ...call, retry: { max_attempts, initial_delay_ms: 10, factor: 1 } }]
-    const document = { name: `Make ${++made}`, state: "active", auth_mode: "none", pipeline }
+    const document = { name: `Make ${++count}`, state: "active", auth_mode: "none", pipeline }
     const { body: inbound } = await host.api<{ slug: string; inbound_url: string }>("POST", "/v1/event-pipelines", document)
     const { body } = await host.send<{ execution_id: string }>(inbound, { email: "ada@example.com" })
     const path = `/v1/event-pipelines/${inbound.slug}/executions/${body.execution_id}`

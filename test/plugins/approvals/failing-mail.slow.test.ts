@@ -74,8 +74,8 @@ describe("an approved email step, where the mail server", () => {
   }
   const ended = (id: string, state: string) =>
     until(`the approval to be ${state}`, async () => {
-      const one = await approval(id)
-      return one.state === state && one.receipt ? one.receipt : undefined
+      const item = await approval(id)
+      return item.state === state && item.receipt ? item.receipt : undefined
     })
   const retry = async (execution: string) => {
     const job = await until("the dead job", async () => {
@@ -91,8 +91,8 @@ describe("an approved email step, where the mail server", () => {
       const { id } = await approved()
       const { result } = await ended(id, "done")
       // A message that was refused after it was handed over was not taken.
-      const taken = fault.at === "end" ? server.handed.slice(1) : server.handed
-      expect(taken).to.deep.equal([result?.message_id])
+      const handedOver = fault.at === "end" ? server.handed.slice(1) : server.handed
+      expect(handedOver).to.deep.equal([result?.message_id])
       expect(new Set(server.handed).size).to.equal(1)
     })
 

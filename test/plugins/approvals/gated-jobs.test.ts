@@ -4,7 +4,18 @@ import { Scheduler, UnitsOfWork } from "#core"
 import { type TestHost, testHost } from "#core/testing"
 import { JobCollection } from "../../../core/jobs/jobs-collection.ts"
 import { until } from "../../waiting.ts"
-import { type Approval, approval, enqueue, gatedReports, gone, kept, reports, secondAdmin, sendReport, waitsFor } from "./gated-reports.ts"
+import {
+  type Approval,
+  approval,
+  enqueue,
+  gatedReports,
+  reportCount,
+  reports,
+  secondAdmin,
+  sendReport,
+  waitsFor,
+  whenRemoved,
+} from "./gated-reports.ts"
 
 interface Refusal {
   readonly details: { reason?: string; fields?: { path: string }[] }
@@ -25,8 +36,8 @@ describe("jobs behind a gate", () => {
   const decide = (id: string, body: object) => host.api<Approval & Refusal>("POST", `/v1/approvals/${id}/decide`, body, { key })
   const ended = (id: string) =>
     until("the receipt", async () => {
-      const one = await approval(host, id)
-      return one.receipt ? one : undefined
+      const item = await approval(host, id)
+      return item.receipt ? item : undefined
     })
 
   it("are among the gates, with what they cover", async () => {
@@ -56,8 +67,10 @@ describe("jobs behind a gate", () => {
     expect((await decide(waits.id, { decision: "approve", digest: waits.digest })).status).to.equal(200)
     const end = await ended(waits.id)
     expect([end.state, end.receipt?.ok, end.receipt?.digest]).to.deep.equal(["done", true, waits.digest])
-    expect(await kept(host)).to.deep.equal([{ id, organization_id: host.organization.id, to: "ada@example.com", api_key: "k-12345678" }])
-    await gone(host, id)
+    expect(await reportCount(host)).to.deep.equal([
+      { id, organization_id: host.organization.id, to: "ada@example.com", api_key: "k-12345678" },
+    ])
+    await whenRemoved(host, id)
   })
 
   it("are edited by the payload's schema", async () => {
@@ -67,23 +80,23 @@ describe("jobs behind a gate", () => {
     expect([bad.status, bad.body.details.fields?.[0]?.path]).to.deep.equal([400, "input.to"])
     expect((await decide(id, { decision: "edit", input: { to: "carol@example.com" } })).status).to.equal(200)
     expect((await ended(id)).state).to.equal("done")
-    expect((await kept(host)).map(({ to }) => to))
+    expect((await reportCount(host)).map(({ to }) => to))
       .to.include("carol@example.com")
       .and.not.include("bob@example.com")
   })
 
   it("end without a run where they were rejected, or nobody decided", async () => {
-    const before = (await kept(host)).length
+    const before = (await reportCount(host)).length
     const rejected = await enqueue(host, { to: "dan@example.com" })
     await decide((await waitsFor(host, "dan@example.com")).id, { decision: "reject", note: "Not now." })
-    await gone(host, rejected)
+    await whenRemoved(host, rejected)
     const late = await enqueue(host, { to: "late@example.com" })
     const { id } = await waitsFor(host, "late@example.com")
     host.clock.move(8 * 86_400_000)
-    await gone(host, late)
+    await whenRemoved(host, late)
     await until("the approval to be expired", async () => (await approval(host, id)).state === "expired")
     expect(reports.refused).to.deep.equal(["approval_rejected", "approval_expired"])
-    expect(await kept(host)).to.have.length(before)
+    expect(await reportCount(host)).to.have.length(before)
   })
 
   it("keep why they failed, and are retried under the same approval", async () => {
@@ -98,8 +111,8 @@ describe("jobs behind a gate", () => {
     reports.before = () => {}
     expect((await host.api("POST", `/v1/jobs/${job}/retry`, {})).status).to.equal(200)
     await until("the report", async () => (await approval(host, id)).state === "done")
-    await gone(host, job)
-    expect((await kept(host)).filter(({ to }) => to === "fay@example.com")).to.have.length(1)
+    await whenRemoved(host, job)
+    expect((await reportCount(host)).filter(({ to }) => to === "fay@example.com")).to.have.length(1)
   })
 
   it("may not be decided by who asked", async () => {
@@ -118,9 +131,9 @@ describe("jobs behind a gate", () => {
     await host.api("POST", `/v1/api-keys/${credential_id}/revoke`, {})
     await decide(id, { decision: "approve" })
     expect((await ended(id)).state).to.equal("failed")
-    await gone(host, job)
+    await whenRemoved(host, job)
     expect(reports.refused).to.include("requester_revoked")
-    expect((await kept(host)).some(({ to }) => to === "revoked@example.com")).to.equal(false)
+    expect((await reportCount(host)).some(({ to }) => to === "revoked@example.com")).to.equal(false)
   })
 
   it("wait each time where they are scheduled, and are for an organization", async () => {
@@ -133,7 +146,7 @@ describe("jobs behind a gate", () => {
     await set({ organization: host.organization.id })
     host.clock.move(host.get(Scheduler).next(timing).getTime() - host.clock.now() + 1)
     await decide((await waitsFor(host, "daily@example.com")).id, { decision: "approve" })
-    await until("the report", async () => (await kept(host)).some(({ to }) => to === "daily@example.com"))
+    await until("the report", async () => (await reportCount(host)).some(({ to }) => to === "daily@example.com"))
     host.clock.move(host.get(Scheduler).next(timing).getTime() - host.clock.now() + 1)
     await decide((await waitsFor(host, "daily@example.com")).id, { decision: "reject" })
   })
@@ -141,6 +154,6 @@ describe("jobs behind a gate", () => {
   it("run at once where the organization does not ask", async () => {
     await host.api("PUT", "/v1/autonomy-gates", { gates: [] })
     await enqueue(host, { to: "free@example.com" })
-    await until("the report", async () => (await kept(host)).some(({ to }) => to === "free@example.com"))
+    await until("the report", async () => (await reportCount(host)).some(({ to }) => to === "free@example.com"))
   })
 })

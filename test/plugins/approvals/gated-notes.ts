@@ -55,8 +55,8 @@ export function memberOf(
     const organizations = host.get(Organizations)
     const { id: user } = organizations.addUser(work, { email: `${name}@example.com` })
     organizations.addMember(work, host.organization.id, user, role)
-    const wanted = { name, kind: "api_key", role, scopes: null, user } as const
-    const { stored, text } = host.get(ApiKeys).mint(work, host.organization.id, wanted)
+    const keyOptions = { name, kind: "api_key", role, scopes: null, user } as const
+    const { stored, text } = host.get(ApiKeys).mint(work, host.organization.id, keyOptions)
     return { user, id: stored.id, key: text }
   })
 }
@@ -64,8 +64,8 @@ export function memberOf(
 /** A session that the person began, as a bearer text. */
 export function signedIn(host: TestHost, user: string): Promise<string> {
   return host.get(UnitsOfWork).run((work) => {
-    const given = { user, organization: host.organization.id, method: "email_code", device: "Test", address: "127.0.0.1" } as const
-    return host.get(UserSessions).open(work, given).text
+    const input = { user, organization: host.organization.id, method: "email_code", device: "Test", address: "127.0.0.1" } as const
+    return host.get(UserSessions).open(work, input).text
   })
 }
 

@@ -53,12 +53,12 @@ export const enqueue = (host: TestHost, payload: { to: string; api_key?: string 
   host.get(UnitsOfWork).run((work) => {
     return host.get(JobQueue).enqueue(work, sendReport, payload, { organization: host.organization.id, ...options })
   })
-export const kept = (host: TestHost) => host.get(Store).open(ReportCollection, host.organization.id).find({})
+export const reportCount = (host: TestHost) => host.get(Store).open(ReportCollection, host.organization.id).find({})
 export const approval = async (host: TestHost, id: string) => (await host.api<Approval>("GET", `/v1/approvals/${id}`)).body
 export const waitsFor = (host: TestHost, to: string) =>
   until(`the report to ${to} waiting`, async () => {
     const { body } = await host.api<{ approvals: Approval[] }>("GET", "/v1/approvals?state=pending")
     return body.approvals.find(({ what }) => what.includes(to))
   })
-export const gone = (host: TestHost, id: string) =>
+export const whenRemoved = (host: TestHost, id: string) =>
   until("the job to be gone", async () => (await host.get(Store).open(JobCollection).get(id)) === undefined)

@@ -55,37 +55,37 @@ function holding() {
   const released = new Promise<void>((resolve) => {
     release = resolve
   })
-  let asked = 0
+  let requestCount = 0
   const refuse = async (recipient: string) => {
     if (recipient !== ada) return othersLater(recipient)
-    asked++
+    requestCount++
     await released
     return undefined
   }
-  return { refuse, release, asked: () => asked }
+  return { refuse, release, asked: () => requestCount }
 }
 
 /** A step that waits, and the key of an admin who did not make it. */
 async function waiting({ api }: Node): Promise<{ id: string; decider: string }> {
   const pipeline = [{ id: "thank", type: "email.send", gate: true, to: "{{ event.email }}", heading: "Thanks" }]
-  const made = await api<{ slug: string; inbound_url: string }>("POST", "/v1/event-pipelines", {
+  const createdPipeline = await api<{ slug: string; inbound_url: string }>("POST", "/v1/event-pipelines", {
     name: "Thank",
     state: "active",
     auth_mode: "none",
     pipeline,
   })
   const { secret } = await api<{ secret: string }>("POST", "/v1/api-keys", { name: "second admin", role: "admin" })
-  const sent = await fetch(made.inbound_url, {
+  const response = await fetch(createdPipeline.inbound_url, {
     method: "POST",
     headers: { "content-type": "application/json" },
     body: '{"email":"ada@example.com"}',
   })
-  expect(sent.status).to.equal(200)
-  const { execution_id } = (await sent.json()) as { execution_id: string }
+  expect(response.status).to.equal(200)
+  const { execution_id } = (await response.json()) as { execution_id: string }
   const id = await until("the step to wait", async () => {
     const entry = await api<{ steps: Record<string, { approval_id?: string }> }>(
       "GET",
-      `/v1/event-pipelines/${made.slug}/executions/${execution_id}`,
+      `/v1/event-pipelines/${createdPipeline.slug}/executions/${execution_id}`,
     )
     return entry.steps["thank"]?.approval_id
   })
@@ -112,47 +112,47 @@ describe("an approved email step", () => {
     for (const end of ends.splice(0).reverse()) await end()
   })
   const folder = () => {
-    const made = freshFolder()
-    ends.push(made.remove)
-    return made.path
+    const created = freshFolder()
+    ends.push(created.remove)
+    return created.path
   }
   const node = async (path: string, storage: Record<string, string>, mail: MailServer) => {
-    const made = new Node(path, storage, mail)
-    ends.push(() => made.end())
-    await made.start()
-    return made
+    const created = new Node(path, storage, mail)
+    ends.push(() => created.end())
+    await created.start()
+    return created
   }
 
   it("is sent once by the next start, where the service is killed between decision and send", async () => {
-    const held = holding()
-    const one = await node(folder(), {}, await listenForMail(held.refuse))
-    const waits = await waiting(one)
-    expect((await decide(one, waits)).status).to.equal(200)
-    await until("the mail server being asked", () => held.asked() === 1)
-    await one.service?.kill()
-    held.release()
-    expect(one.mail.received).to.have.length(0)
-    await one.start()
-    const { state, receipt: end, digest } = await receipt(one, waits.id)
+    const mailServer = holding()
+    const item = await node(folder(), {}, await listenForMail(mailServer.refuse))
+    const waits = await waiting(item)
+    expect((await decide(item, waits)).status).to.equal(200)
+    await until("the mail server being asked", () => mailServer.asked() === 1)
+    await item.service?.kill()
+    mailServer.release()
+    expect(item.mail.received).to.have.length(0)
+    await item.start()
+    const { state, receipt: end, digest } = await receipt(item, waits.id)
     expect([state, end?.ok, end?.digest]).to.deep.equal(["done", true, digest])
-    expect(one.mail.received.map(({ recipients }) => recipients)).to.deep.equal([[ada]])
-    expect(end?.result.message_id).to.equal(one.mail.received[0]?.mail.messageId)
+    expect(item.mail.received.map(({ recipients }) => recipients)).to.deep.equal([[ada]])
+    expect(end?.result.message_id).to.equal(item.mail.received[0]?.mail.messageId)
   })
 
   it("is sent again under the same Message-ID, where the service is killed after the mail server took it and before the receipt", async () => {
     let killed: Promise<void> | undefined
     const accepted = () => {
-      killed ??= one.service?.kill()
+      killed ??= item.service?.kill()
     }
     const mail = await listenForMail(othersLater, { accepted })
-    const one = await node(folder(), {}, mail)
-    const waits = await waiting(one)
+    const item = await node(folder(), {}, mail)
+    const waits = await waiting(item)
     // The answer of the decision may be lost with the service.
-    await decide(one, waits).catch(() => undefined)
+    await decide(item, waits).catch(() => undefined)
     await until("the kill", () => killed !== undefined)
     await killed
-    await one.start()
-    const { state, receipt: end } = await receipt(one, waits.id)
+    await item.start()
+    const { state, receipt: end } = await receipt(item, waits.id)
     expect(state).to.equal("done")
     expect(mail.received).to.have.length(2)
     expect(new Set(mail.received.map(({ mail: { messageId } }) => messageId))).to.deep.equal(new Set([end?.result.message_id]))
@@ -165,14 +165,14 @@ describe("an approved email step", () => {
     const holds = [holding(), holding()]
     const nodes: Node[] = []
     for (const { refuse } of holds) nodes.push(await node(path, storage, await listenForMail(refuse)))
-    const [one, two] = nodes as [Node, Node]
-    const waits = await waiting(one)
-    const answers = await Promise.all([decide(one, waits), decide(two, waits)])
+    const [first, second] = nodes as [Node, Node]
+    const waits = await waiting(first)
+    const answers = await Promise.all([decide(first, waits), decide(second, waits)])
     expect(answers.map(({ status }) => status)).to.have.members([200, 400])
     const sender = await until("a mail server being asked", () => nodes.find((_, at) => holds[at]?.asked() === 1))
     await sender.service?.kill()
     for (const { release } of holds) release()
-    const other = sender === one ? two : one
+    const other = sender === first ? second : first
     const { state, receipt: end } = await receipt(other, waits.id)
     expect([state, end?.ok]).to.deep.equal(["done", true])
     const received: ReceivedMail[] = nodes.flatMap(({ mail }) => mail.received)

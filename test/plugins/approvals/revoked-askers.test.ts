@@ -24,7 +24,7 @@ describe("approved calls", () => {
   })
   after(() => host.stop())
 
-  const made = async (key: string, more: object = {}) =>
+  const createKey = async (key: string, more: object = {}) =>
     (await host.api<Key>("POST", "/v1/api-keys", { name: "Made", role: "admin", ...more }, { key })).body
   const opened = async (key: string) => {
     const body = JSON.stringify({ key })
@@ -64,9 +64,9 @@ describe("approved calls", () => {
   it("do not run after their key, token, session or member ended", async () => {
     const scopes = ["gated_notes:write"]
     const ada = await memberOf(host, "ada")
-    const other = await made(ada.key)
-    const token = await made(ada.key, { kind: "token", scopes })
-    const agent = await made(ada.key, { kind: "agent", scopes })
+    const other = await createKey(ada.key)
+    const token = await createKey(ada.key, { kind: "token", scopes })
+    const agent = await createKey(ada.key, { kind: "agent", scopes })
     const cases: [string, string, (work: UnitOfWork) => Promise<void>][] = [
       ["session of a revoked key", await opened(other.secret), (work) => revoke(work, other.id)],
       ["token", token.secret, (work) => revoke(work, token.id)],
@@ -79,7 +79,7 @@ describe("approved calls", () => {
 
   it("run after a sign-out, and for a key whose sibling was revoked", async () => {
     const bob = await memberOf(host, "bob")
-    const other = await made(bob.key)
+    const other = await createKey(bob.key)
     expect(await outcome("Signed out", await signedIn(host, bob.user), (work) => endSessions(work, bob.user, "signed_out"))).to.equal(
       "done",
     )

@@ -31,9 +31,9 @@ onBothStores("approvals, and another master key", ({ start, storage }) => {
       ids.push(body.approval_id)
     }
     const [plain = "", edited = ""] = ids
-    const asked = (await first.api<Approval>("GET", `/v1/approvals/${plain}`)).body
-    expect(asked).to.not.have.any.keys("digest_key", "removed_at", "sealed")
-    expect(asked.digest).to.not.equal((await first.api<Approval>("GET", `/v1/approvals/${edited}`)).body.digest)
+    const approval = (await first.api<Approval>("GET", `/v1/approvals/${plain}`)).body
+    expect(approval).to.not.have.any.keys("digest_key", "removed_at", "sealed")
+    expect(approval.digest).to.not.equal((await first.api<Approval>("GET", `/v1/approvals/${edited}`)).body.digest)
     const { key } = await memberOf(first, "second")
     await first.stop()
     const variables = { MILLRACE_DATA_DIR: dataDir, MILLRACE_LOG_LEVEL: "silent", ...env }
@@ -42,18 +42,18 @@ onBothStores("approvals, and another master key", ({ start, storage }) => {
 
     const host = await start(options)
     const decide = (id: string, body: object) => host.api<Approval>("POST", `/v1/approvals/${id}/decide`, body, { key })
-    expect((await decide(plain, { decision: "approve", digest: asked.digest })).status).to.equal(200)
+    expect((await decide(plain, { decision: "approve", digest: approval.digest })).status).to.equal(200)
     const half = await decide(edited, { decision: "edit", input: { text: "Half a \ud83d", api_key: "[redacted]" } })
     expect([half.status, JSON.stringify(half.body)]).to.satisfy(
       ([status, body]: [number, string]) => status === 400 && body.includes("input.text"),
     )
     expect((await decide(edited, { decision: "edit", input: { text: "Edited by hand", api_key: "[redacted]" } })).status).to.equal(200)
     for (const id of ids) {
-      const done = await until("the receipt", async () => {
+      const decided = await until("the receipt", async () => {
         const { body } = await host.api<Approval>("GET", `/v1/approvals/${id}`)
         return body.receipt ? body : undefined
       })
-      expect([done.state, done.receipt?.ok, done.receipt?.digest]).to.deep.equal(["done", true, done.digest])
+      expect([decided.state, decided.receipt?.ok, decided.receipt?.digest]).to.deep.equal(["done", true, decided.digest])
     }
     const notes = await host.get(Store).open(NoteCollection, host.organization.id).find({})
     expect(notes.map(({ text, api_key }) => [text, api_key])).to.have.deep.members([

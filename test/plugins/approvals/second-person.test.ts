@@ -29,14 +29,14 @@ describe("a second person", () => {
   })
   after(() => host.stop())
 
-  const asked = async (text: string, key = host.adminKey) =>
+  const requestApproval = async (text: string, key = host.adminKey) =>
     (await host.api<{ approval_id: string }>("POST", "/v1/gated-notes", { text }, { key })).body.approval_id
   const decide = async (id: string, key: string, decision = "approve") => {
     const { status, body } = await host.api<Answer>("POST", `/v1/approvals/${id}/decide`, { decision }, { key })
     return status === 200 ? body.state : body.details?.reason
   }
   const approval = async (id: string) => (await host.api<Answer>("GET", `/v1/approvals/${id}`)).body
-  const made = async (more: object, key = host.adminKey) =>
+  const createKey = async (more: object, key = host.adminKey) =>
     (await host.api<Key>("POST", "/v1/api-keys", { name: "Made", role: "admin", ...more }, { key })).body
   const opened = async (key: string) => {
     const body = JSON.stringify({ key })
@@ -49,22 +49,22 @@ describe("a second person", () => {
 
   it("is not needed for the only owner in a session of their own: requests of keys, tokens, agents and sessions", async () => {
     const scopes = ["gated_notes:write", "approvals:write"]
-    const manager = await made({ manager: true })
-    const bySession = await made({}, session)
+    const manager = await createKey({ manager: true })
+    const bySession = await createKey({}, session)
     const asking = {
       key: host.adminKey,
       session,
       manager: manager.secret,
-      below: (await made({}, manager.secret)).secret,
-      token: (await made({ kind: "token", scopes })).secret,
-      agent: (await made({ kind: "agent", scopes })).secret,
+      below: (await createKey({}, manager.secret)).secret,
+      token: (await createKey({ kind: "token", scopes })).secret,
+      agent: (await createKey({ kind: "agent", scopes })).secret,
       made: bySession.secret,
       opened: await opened(host.adminKey),
     }
     const others = [host.adminKey, bySession.secret, await opened(host.adminKey), await opened(bySession.secret), manager.secret]
     for (const [name, key] of Object.entries(asking)) {
       const text = `Only owner: ${name}`
-      const id = await asked(text, key)
+      const id = await requestApproval(text, key)
       for (const other of others) expect(await decide(id, other), name).to.equal("own_request")
       expect(await decide(id, session), name).to.equal("approved")
       await until("the note", async () => (await notes(text)) === 1)
@@ -74,27 +74,27 @@ describe("a second person", () => {
   it("is needed while a second admin exists, or as the setting says", async () => {
     expect((await host.api<Answer>("GET", "/v1/organization")).body.require_second_person).to.equal(null)
     expect((await set(true)).body.require_second_person).to.equal(true)
-    const alone = await asked("With the setting")
+    const alone = await requestApproval("With the setting")
     expect(await decide(alone, session)).to.equal("own_request")
     expect((await set(null)).body.require_second_person).to.equal(null)
     expect(await decide(alone, session, "reject")).to.equal("rejected")
 
     const bob = await memberOf(host, "bob")
-    const both = await asked("With two admins")
+    const both = await requestApproval("With two admins")
     expect(await decide(both, session)).to.equal("own_request")
     expect((await set(false)).body.require_second_person).to.equal(false)
     expect(await decide(both, session, "reject")).to.equal("rejected")
     await set(null)
-    const other = await asked("For the other admin")
+    const other = await requestApproval("For the other admin")
     expect(await decide(other, session)).to.equal("own_request")
     expect(await decide(other, await signedIn(host, bob.user), "reject")).to.equal("rejected")
     // A member does not count as an admin.
     await host.api("PATCH", `/v1/members/${bob.user}`, { role: "member" })
-    expect(await decide(await asked("With a member"), session, "reject")).to.equal("rejected")
+    expect(await decide(await requestApproval("With a member"), session, "reject")).to.equal("rejected")
   })
 
   it("is a setting of persons and services with a fresh sign-in", async () => {
-    const agent = await made({ kind: "agent", scopes: ["organization:write", "mcp"] })
+    const agent = await createKey({ kind: "agent", scopes: ["organization:write", "mcp"] })
     await set(true)
     expect((await set(false, agent.secret)).body.require_second_person).to.equal(true)
     const call = { name: "organization_update", arguments: { require_second_person: false, name: "Renamed" } }
@@ -110,11 +110,11 @@ describe("a second person", () => {
   it("finds requests of a removed admin rejected, and those of service keys pending", async () => {
     const eve = await memberOf(host, "eve")
     const service = await host.get(UnitsOfWork).run((work) => {
-      const wanted = { name: "service", kind: "api_key", role: "admin", scopes: null, user: null } as const
-      return host.get(ApiKeys).mint(work, host.organization.id, wanted).text
+      const keyOptions = { name: "service", kind: "api_key", role: "admin", scopes: null, user: null } as const
+      return host.get(ApiKeys).mint(work, host.organization.id, keyOptions).text
     })
-    const theirs = [await asked("By key", eve.key), await asked("By session", await signedIn(host, eve.user))]
-    const stays = [await asked("By a service", service), await asked("By the owner")]
+    const theirs = [await requestApproval("By key", eve.key), await requestApproval("By session", await signedIn(host, eve.user))]
+    const stays = [await requestApproval("By a service", service), await requestApproval("By the owner")]
     expect((await host.api("DELETE", `/v1/members/${eve.user}`)).status).to.equal(200)
     for (const id of theirs) {
       const { state, note, decided_by } = await approval(id)

@@ -57,9 +57,9 @@ describe("targets of approvals", () => {
     expect(status, JSON.stringify(body)).to.equal(200)
     return body
   }
-  const sent = async (one: Pipeline, event: object = {}) => {
-    const { execution_id } = (await host.send<{ execution_id: string }>(one, event)).body
-    const path = `/v1/event-pipelines/${one.slug}/executions/${execution_id}`
+  const sendTo = async (createdPipeline: Pipeline, event: object = {}) => {
+    const { execution_id } = (await host.send<{ execution_id: string }>(createdPipeline, event)).body
+    const path = `/v1/event-pipelines/${createdPipeline.slug}/executions/${execution_id}`
     const id = await until("the step to wait", async () => {
       const { steps } = (await host.api<{ steps: Record<string, { approval_id?: string }> }>("GET", path)).body
       return steps["do"]?.approval_id
@@ -70,8 +70,8 @@ describe("targets of approvals", () => {
     const { status, body } = await host.api("POST", `/v1/approvals/${id}/decide`, { decision: "approve", digest }, { key: second })
     expect(status, JSON.stringify(body)).to.equal(200)
     const { receipt } = await until("the receipt", async () => {
-      const one = await approval(id)
-      return one.receipt ? one : undefined
+      const item = await approval(id)
+      return item.receipt ? item : undefined
     })
     return receipt?.ok === true ? "done" : receipt?.error?.reason
   }
@@ -79,29 +79,29 @@ describe("targets of approvals", () => {
 
   it("are the connection, its revision and its host, and a rotated connection is not called", async () => {
     const id = await connect("CRM", "https://crm.example.com/v1")
-    const one = await pipeline("Pay", { type: "integration.call", integration: "crm", path: "/pay" })
-    const waits = await sent(one)
+    const createdPipeline = await pipeline("Pay", { type: "integration.call", integration: "crm", path: "/pay" })
+    const waits = await sendTo(createdPipeline)
     expect(waits.target).to.deep.equal([
       { connection: "crm", connection_id: id, revision: 1, app: "http", app_revision: null, host: "crm.example.com" },
     ])
-    expect(await approve(await sent(one))).to.equal("done")
+    expect(await approve(await sendTo(createdPipeline))).to.equal("done")
     expect(called("crm.example.com")).to.equal(1)
     await rotate("CRM", "https://evil.example.com")
     expect(await approve(waits)).to.equal("target_changed")
     expect(called("evil.example.com")).to.equal(0)
-    const now = await sent(one)
+    const now = await sendTo(createdPipeline)
     expect(JSON.stringify(now.target)).to.include("evil.example.com")
     expect(now.digest).not.to.equal(waits.digest)
   })
 
   it("are the sender of a mail, whose text is shown in full", async () => {
     const fields = { "Payment token": "PAY 9999 EUR TO DE00", signature: "CEO" }
-    const one = await pipeline("Mail", { type: "email.send", to: "ada@example.com", heading: "Pay", fields })
-    const waits = await sent(one)
+    const createdPipeline = await pipeline("Mail", { type: "email.send", to: "ada@example.com", heading: "Pay", fields })
+    const waits = await sendTo(createdPipeline)
     expect(waits.input[0]?.["fields"]).to.deep.equal(fields)
     expect(waits.hidden).to.deep.equal([])
     expect(JSON.stringify(waits.target)).to.include('"from":"no-reply@')
-    expect(await approve(await sent(one))).to.equal("done")
+    expect(await approve(await sendTo(createdPipeline))).to.equal("done")
     isForeign = true
     expect(await approve(waits)).to.equal("target_changed")
     expect(host.mails.filter(({ subject }) => subject === "Pay")).to.have.length(1)
@@ -129,19 +129,24 @@ describe("targets of approvals", () => {
 
   it("are the pipeline of an event", async () => {
     await host.api("POST", "/v1/event-pipelines", { name: "Inner", state: "active", source_kind: "internal", pipeline: [] })
-    const one = await pipeline("Outer", { type: "pipeline.send", pipeline: "inner", payload: { a: 1 } })
-    const waits = await sent(one)
+    const createdPipeline = await pipeline("Outer", { type: "pipeline.send", pipeline: "inner", payload: { a: 1 } })
+    const waits = await sendTo(createdPipeline)
     const { id } = (await host.api<{ id: string }>("GET", "/v1/event-pipelines/inner")).body
     expect(waits.target).to.deep.equal([{ pipeline: "inner", pipeline_id: id, revision: 1 }])
-    expect(await approve(await sent(one))).to.equal("done")
+    expect(await approve(await sendTo(createdPipeline))).to.equal("done")
     expect((await host.api("PUT", "/v1/event-pipelines/inner", { name: "Another" })).status).to.equal(200)
     expect(await approve(waits)).to.equal("target_changed")
   })
 
   it("leave credentials hidden, with their number of characters", async () => {
     const headers = { authorization: "Bearer abcdef", "x-note": "shown" }
-    const one = await pipeline("Call", { type: "http.request", url: "https://partner.example.com/", headers, body: { password: "1234" } })
-    const { input, hidden, target } = await sent(one)
+    const createdPipeline = await pipeline("Call", {
+      type: "http.request",
+      url: "https://partner.example.com/",
+      headers,
+      body: { password: "1234" },
+    })
+    const { input, hidden, target } = await sendTo(createdPipeline)
     expect(input[0]).to.deep.include({ headers: { authorization: "[redacted]", "x-note": "shown" }, body: { password: "[redacted]" } })
     expect(hidden).to.deep.equal([
       { path: "0.headers.authorization", characters: 13 },

@@ -71,8 +71,8 @@ describe("the audit log", () => {
       auth_config: { secret: "whsec_hunter2hunter2hunter2" },
       pipeline: [],
     }
-    const made = await host.api("POST", "/v1/event-pipelines", pipeline)
-    expect(made.status).to.equal(200)
+    const response = await host.api("POST", "/v1/event-pipelines", pipeline)
+    expect(response.status).to.equal(200)
     const rotated = await host.api<{ secret: string }>("POST", "/v1/event-pipelines/signed/rotate-secret", {})
     const key = await host.api<{ secret: string }>("POST", "/v1/api-keys", { name: "another" })
     const text = JSON.stringify(await list("?limit=200"))
@@ -128,18 +128,19 @@ describe("records of the audit log", () => {
   it("go when their time is over, as the settings say, and not before", async () => {
     const host = await testHost({ env: { MILLRACE_RETENTION_AUDIT_DAYS: "30" } })
     try {
-      const kept = async () => (await host.api<Page>("GET", "/v1/audit-log?limit=200")).body.audit_log.map(({ changes }) => changes["name"])
+      const readLog = async () =>
+        (await host.api<Page>("GET", "/v1/audit-log?limit=200")).body.audit_log.map(({ changes }) => changes["name"])
       await host.api("POST", "/v1/datasets", { name: "Old" })
       host.clock.move(29 * 86_400_000)
       await host.api("POST", "/v1/datasets", { name: "New" })
-      expect(await kept()).to.deep.equal(["New", "Old"])
+      expect(await readLog()).to.deep.equal(["New", "Old"])
       host.clock.move(2 * 86_400_000)
-      const left = await until("the old record being removed", async () => {
+      const remaining = await until("the old record being removed", async () => {
         host.clock.move(60_000)
-        const names = await kept()
+        const names = await readLog()
         return names.length < 2 && names
       })
-      expect(left).to.deep.equal(["New"])
+      expect(remaining).to.deep.equal(["New"])
     } finally {
       await host.stop()
     }

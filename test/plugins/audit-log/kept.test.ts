@@ -37,7 +37,7 @@ describe("what the audit log keeps", () => {
     if (!entry) throw new Error(`no record of ${operation}`)
     return entry
   }
-  const done = async (method: string, path: string, body?: unknown) => {
+  const call = async (method: string, path: string, body?: unknown) => {
     const answer = await host.api<Record<string, never>>(method, path, body)
     expect(answer.status, JSON.stringify(answer.body)).to.equal(200)
     return answer.body
@@ -47,7 +47,7 @@ describe("what the audit log keeps", () => {
     const headers = { "X-Api-Key": "TOPSECRET", "x-custom-auth": "T3SECRET", "X-Author": "ada" }
     const url = "https://u:pwSECRET@example.com/hook?token=abcSECRET&page=2#x"
     const step = { id: "tell", type: "http.request", url, headers }
-    await done("POST", "/v1/event-pipelines", { name: "Tell", auth_mode: "none", source_kind: "third_party_webhook", pipeline: [step] })
+    await call("POST", "/v1/event-pipelines", { name: "Tell", auth_mode: "none", source_kind: "third_party_webhook", pipeline: [step] })
     const text = JSON.stringify(await last("event_pipelines.create"))
     expect(text).to.not.include("SECRET")
     expect(text).to.include('"X-Author":"ada"').and.include("https://[redacted]@example.com/hook?token=[redacted]&page=2#x")
@@ -57,8 +57,8 @@ describe("what the audit log keeps", () => {
   it("shows where a long text differs", async () => {
     const lines = Array.from({ length: 40 }, (_, n) => `// line ${n} of a long one`).join("\n")
     const document = { name: "Long", auth_mode: "none", source_kind: "third_party_webhook", pipeline: [] }
-    await done("POST", "/v1/event-pipelines", { ...document, transform_js: `${lines}\nfunction transform() { return { a: 1 } }` })
-    await done("PUT", "/v1/event-pipelines/long", { transform_js: `${lines}\nfunction transform() { return { a: 22 } }` })
+    await call("POST", "/v1/event-pipelines", { ...document, transform_js: `${lines}\nfunction transform() { return { a: 1 } }` })
+    await call("PUT", "/v1/event-pipelines/long", { transform_js: `${lines}\nfunction transform() { return { a: 22 } }` })
     const { writes } = await last("event_pipelines.update")
     const write = writes.find(({ collection }) => collection === "event_pipelines")
     expect(JSON.stringify(write?.before)).to.include("a: 1 }").and.include("the same)")
@@ -66,24 +66,24 @@ describe("what the audit log keeps", () => {
   })
 
   it("tells an event and rows by their sizes, without their values", async () => {
-    await done("POST", "/v1/event-pipelines", { name: "Fed", state: "active", source_kind: "internal", auth_mode: "none", pipeline: [] })
-    await done("POST", "/v1/event-pipelines/fed/events", { payload: { email: "ada@example.com" } })
-    const sent = await last("event_pipelines.send_event")
-    expect(sent.target).to.deep.equal({ slug: "fed" })
-    expect(sent.changes["payload"]).to.deep.equal({ bytes: 27 })
+    await call("POST", "/v1/event-pipelines", { name: "Fed", state: "active", source_kind: "internal", auth_mode: "none", pipeline: [] })
+    await call("POST", "/v1/event-pipelines/fed/events", { payload: { email: "ada@example.com" } })
+    const entry = await last("event_pipelines.send_event")
+    expect(entry.target).to.deep.equal({ slug: "fed" })
+    expect(entry.changes["payload"]).to.deep.equal({ bytes: 27 })
 
-    await done("POST", "/v1/datasets", { name: "People" })
-    const made = await done("POST", "/v1/datasets/people/rows", { rows: [{ email: "ada@example.com" }] })
-    const [id = ""] = made["row_ids"] as unknown as string[]
+    await call("POST", "/v1/datasets", { name: "People" })
+    const created = await call("POST", "/v1/datasets/people/rows", { rows: [{ email: "ada@example.com" }] })
+    const [id = ""] = created["row_ids"] as unknown as string[]
     const inserted = await last("datasets.insert_rows")
     expect(inserted.changes["rows"]).to.deep.equal({ count: 1, bytes: 29 })
-    await done("DELETE", `/v1/datasets/people/rows/${id}`)
+    await call("DELETE", `/v1/datasets/people/rows/${id}`)
     const deleted = await last("datasets.delete_row")
     expect(deleted.target).to.deep.equal({ slug: "people", id })
     const row = deleted.writes.find(({ collection }) => collection === "dataset_rows")
     expect(row).to.include({ id, after: null })
     expect(row?.before?.["bytes"]).to.be.greaterThan(29)
-    expect(JSON.stringify([sent, inserted, deleted])).to.not.include("ada@")
+    expect(JSON.stringify([entry, inserted, deleted])).to.not.include("ada@")
   })
 })
 

@@ -29,9 +29,9 @@ onBothBuckets("buckets", (leg) => {
       }),
       { numRuns: 15 },
     )
-    const found = await bucket.get("things/of-a-test.png")
-    expect(found?.media_type).to.equal("image/png")
-    await found?.chunks[Symbol.asyncIterator]().return?.()
+    const match = await bucket.get("things/of-a-test.png")
+    expect(match?.media_type).to.equal("image/png")
+    await match?.chunks[Symbol.asyncIterator]().return?.()
   })
 
   it("knows nothing of what was never put or was removed, and removing that again is fine", async () => {
@@ -148,11 +148,11 @@ onBothBuckets("buckets", (leg) => {
 })
 
 async function bytesOf(bucket: Bucket, key: string): Promise<Buffer | undefined> {
-  const found = await bucket.get(key)
-  if (!found) return undefined
+  const match = await bucket.get(key)
+  if (!match) return undefined
   const chunks: Uint8Array[] = []
-  for await (const chunk of found.chunks) chunks.push(chunk)
+  for await (const chunk of match.chunks) chunks.push(chunk)
   const bytes = Buffer.concat(chunks)
-  expect(found.size).to.equal(bytes.length)
+  expect(match.size).to.equal(bytes.length)
   return bytes
 }

@@ -37,19 +37,19 @@ describe("buckets in S3 that fails", () => {
     if (fails) return fails(response)
     if (method === "PUT") objects.set(key, body)
     if (method === "DELETE") objects.delete(key)
-    const found = objects.get(key)
+    const bytes = objects.get(key)
     if (method !== "GET") response.writeHead(method === "PUT" ? 200 : 204).end()
-    else if (found) response.writeHead(200, { "content-length": found.length }).end(found)
+    else if (bytes) response.writeHead(200, { "content-length": bytes.length }).end(bytes)
     else response.writeHead(404, { "content-type": "application/xml" }).end("<Error><Code>NoSuchKey</Code></Error>")
   }
   const read = async () => {
-    const found = await bucket.get("kept.png")
-    return found && String(await buffer(found.chunks))
+    const match = await bucket.get("kept.png")
+    return match && String(await buffer(match.chunks))
   }
 
   before(async () => {
     server = createServer((request, response) => void answer(request, response))
-    await new Promise<void>((done) => server.listen(0, "127.0.0.1", done))
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
     const s3 = {
       ...{ bucket: "failing", endpoint: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, path_style: true },
       ...{ access_key_id: "key", secret_access_key: secret, timeout_ms: 1_000 },

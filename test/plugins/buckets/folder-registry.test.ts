@@ -11,7 +11,7 @@ import { refusalOf } from "../../refusal.ts"
 
 onMongo("nodes with files in folders", ({ start }) => {
   const folders = ["one", "two"].map((name) => mkdtempSync(join(tmpdir(), `millrace-files-${name}-`)))
-  const [one = "", two = ""] = folders
+  const [first = "", second = ""] = folders
   let host: TestHost
   before(async () => {
     host = await start()
@@ -46,14 +46,14 @@ onMongo("nodes with files in folders", ({ start }) => {
   })
 
   it("start outside production, with a warning", async () => {
-    const node = nodeOn(one, false)
+    const node = nodeOn(first, false)
     await node.start()
     expect(host.logged.filter((line) => line.includes("keep files in another folder"))).to.have.length(1)
     await node.stop()
   })
 
   it("start once the nodes with another folder have stopped", async () => {
-    const other = nodeOn(two, false)
+    const other = nodeOn(second, false)
     await other.start()
     expect((await refusalOf(nodeOn(join(host.dataDir, "buckets")).start())).details.reason).to.equal("separate_bucket_folders")
     await other.stop()

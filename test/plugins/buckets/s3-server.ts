@@ -74,12 +74,12 @@ async function answering(server: ChildProcess, url: string): Promise<void> {
     server.once("error", reject)
     server.once("exit", (code) => reject(new Error(`The S3 server ended with code ${code}.`)))
   })
-  const asked = async () => {
+  const whenAsked = async () => {
     for (;;) {
       const answer = await fetch(url).catch(() => undefined)
       if (answer) return
       await new Promise((resolve) => setTimeout(resolve, 20))
     }
   }
-  await Promise.race([asked(), failed])
+  await Promise.race([whenAsked(), failed])
 }

@@ -49,14 +49,14 @@ const happening = fc.oneof(
   fc.record({ does: fc.constant("is erased" as const) }),
   fc.record({ does: fc.constant("lives" as const), time_zone: fc.constantFrom("Asia/Tokyo", "America/New_York", "Europe/Berlin") }),
 )
-const asked = fc.record({
+const inputs = fc.record({
   channel: fc.constantFrom("chat_app" as const, "sms" as const),
   from: fc.constantFrom(own, own, own, bare),
   template: fc.constantFrom(undefined, undefined, "offer", "notice", "paused", "unheard_of"),
 })
 
 type Happening = typeof happening extends fc.Arbitrary<infer T> ? T : never
-type Question = typeof asked extends fc.Arbitrary<infer T> ? T : never
+type Question = typeof inputs extends fc.Arbitrary<infer T> ? T : never
 
 interface Checked {
   readonly allowed: boolean
@@ -92,23 +92,23 @@ describe("asking whether a person may be written to", () => {
   const call = <T = Record<string, unknown>>(method: string, path: string, body: object) => patiently(() => host.api<T>(method, path, body))
 
   it("is answered yes where a message is taken then, and no where it is refused", async () => {
-    const seen = new Set<string>()
+    const visited = new Set<string>()
     const draw = fc.tuple(
       fc.constantFrom("+49151", "+49151", "+1415", "+521551"),
       fc.constantFrom("1", "1", "1", "8", "9"),
       fc.array(happening, { maxLength: 6 }),
       fc.constantFrom(0, 1, 9),
-      fc.array(asked, { minLength: 1, maxLength: 3 }),
+      fc.array(inputs, { minLength: 1, maxLength: 3 }),
     )
     const property = fc.asyncProperty(draw, async ([prefix, end, happenings, hours, questions]) => {
       const to = `${prefix}${String(100_000 + ++count)}${end}`
-      for (const one of happenings) await happen(to, one)
+      for (const item of happenings) await happen(to, item)
       host.clock.set(noon + hours * hour + count * minute)
-      for (const question of questions) for (const rule of await compare(to, question)) seen.add(rule)
+      for (const question of questions) for (const rule of await compare(to, question)) visited.add(rule)
     })
     await fc.assert(property, { numRuns: isSoak ? 1_000 : 40, seed, endOnFailure: true })
     const every = ["connection", "consent", "erasure", "opt_out", "quiet_hours", "template", "test", "unanswered", "veto", "window"]
-    expect([...seen].sort()).to.include.members(every)
+    expect([...visited].sort()).to.include.members(every)
   })
 
   /** The rules that forbid it. */
@@ -119,28 +119,28 @@ describe("asking whether a person may be written to", () => {
     expect(status, JSON.stringify(body)).to.equal(200)
     const rules = body.addresses.flatMap((address) => address.rules.filter(({ verdict }) => verdict === "forbids"))
     const text = name === undefined || channel === "sms" ? "Hello" : ""
-    const sent = await call("POST", "/v1/voice/messages", { ...question, to, text, quiet_hours: "refuse" })
-    expect([200, 400, 429], JSON.stringify(sent.body)).to.include(sent.status)
+    const response = await call("POST", "/v1/voice/messages", { ...question, to, text, quiet_hours: "refuse" })
+    expect([200, 400, 429], JSON.stringify(response.body)).to.include(response.status)
     const forbidding = rules.map(({ rule }) => rule)
-    expect(body.allowed, `${forbidding.join()} and ${JSON.stringify(sent.body)}`).to.equal(sent.status === 200)
+    expect(body.allowed, `${forbidding.join()} and ${JSON.stringify(response.body)}`).to.equal(response.status === 200)
     return forbidding
   }
 
-  async function happen(to: string, one: Happening): Promise<void> {
+  async function happen(to: string, item: Happening): Promise<void> {
     host.clock.move(1_000)
     const at = host.clock.now()
-    if (one.does === "writes" && one.channel === "sms") {
-      const fields = { MessageSid: `SMq${++count}`, From: to, To: own, Body: one.body, SmsStatus: "received" }
+    if (item.does === "writes" && item.channel === "sms") {
+      const fields = { MessageSid: `SMq${++count}`, From: to, To: own, Body: item.body, SmsStatus: "received" }
       expect((await patiently(() => postTwilio(urls.twilio, fields))).status).to.equal(200)
-    } else if (one.does === "writes") {
-      const message = chatMessage(`wamid.q${++count}`, to, { at: at - one.hoursAgo * hour, body: one.body })
+    } else if (item.does === "writes") {
+      const message = chatMessage(`wamid.q${++count}`, to, { at: at - item.hoursAgo * hour, body: item.body })
       expect((await patiently(() => postMeta(urls.meta, message))).status).to.equal(200)
-    } else if (one.does === "consents") {
-      const { does: _does, ...consent } = one
+    } else if (item.does === "consents") {
+      const { does: _does, ...consent } = item
       await call("POST", "/v1/consents", { ...consent, phone: to })
-    } else if (one.does === "is sent") {
-      for (let n = 0; n < 5; n++) await call("POST", "/v1/voice/messages", { channel: one.channel, from: own, to, text: "Hello" })
-    } else if (one.does === "is erased") await call("POST", "/v1/consents/erase", { phone: to, reason: "Asked for it." })
-    else await call("POST", "/v1/leads", { phone: to, time_zone: one.time_zone })
+    } else if (item.does === "is sent") {
+      for (let n = 0; n < 5; n++) await call("POST", "/v1/voice/messages", { channel: item.channel, from: own, to, text: "Hello" })
+    } else if (item.does === "is erased") await call("POST", "/v1/consents/erase", { phone: to, reason: "Asked for it." })
+    else await call("POST", "/v1/leads", { phone: to, time_zone: item.time_zone })
   }
 })

@@ -67,7 +67,7 @@ onBothStores("consents", ({ start }) => {
   it("are kept with what was said, and the newest of a channel and purpose holds", async () => {
     const email = address()
     expect(await check({ email, channel: "email", purpose: "marketing" })).to.include({ allowed: true })
-    const given = await record({
+    const response = await record({
       email: email.toUpperCase(),
       kind: "given",
       channel: "email",
@@ -75,12 +75,12 @@ onBothStores("consents", ({ start }) => {
       wording: "Yes, news.",
       evidence: { page: "/news" },
     })
-    expect(given.status, JSON.stringify(given.body)).to.equal(200)
-    expect(given.body).to.include({ address: email, kind: "given" })
+    expect(response.status, JSON.stringify(response.body)).to.equal(200)
+    expect(response.body).to.include({ address: email, kind: "given" })
     const allowed = await check({ email, channel: "email", purpose: "marketing" })
     expect(ruleOf(allowed, "consent")).to.deep.include({ verdict: "allows" })
     expect(ruleOf(allowed, "consent")?.evidence).to.deep.include({
-      entry_id: given.body.id,
+      entry_id: response.body.id,
       wording: "Yes, news.",
       evidence: { page: "/news" },
     })
@@ -189,13 +189,13 @@ onBothStores("consents", ({ start }) => {
     const erased = await erase()
     expect([erased.status, erased.body.entries]).to.deep.equal([200, 3])
     expect(await lines()).to.deep.equal([])
-    const left = await check({ email, channel: "email", purpose: "service" })
-    expect([left.allowed, ruleOf(left, "erasure")?.evidence["tombstone_id"]]).to.deep.equal([false, erased.body.tombstone_id])
+    const remaining = await check({ email, channel: "email", purpose: "service" })
+    expect([remaining.allowed, ruleOf(remaining, "erasure")?.evidence["tombstone_id"]]).to.deep.equal([false, erased.body.tombstone_id])
     expect((await mail(email, "transactional")).suppressed).to.deep.equal([{ address: email, reason: "erased" }])
     const again = await erase()
     expect([again.status, again.body.details.reason]).to.deep.equal([400, "person_erased_already"])
-    const kept = await record({ email, kind: "given" })
-    expect([kept.status, kept.body.details.reason]).to.deep.equal([400, "person_erased"])
+    const response = await record({ email, kind: "given" })
+    expect([response.status, response.body.details.reason]).to.deep.equal([400, "person_erased"])
     // Nothing names the person any more: not the ledger, the tombstone, the lead, nor the audit log.
     const store = host.get(Store)
     const ledger = await store.open(collectionNamed(host, "consents"), host.organization.id).find({})

@@ -31,7 +31,7 @@ onStoresInTurn("calls about erased people", ({ start }) => {
     (await host.invoke<{ execution_id: string }>("event_pipelines.send_event", { slug, payload })).execution_id
   const replay = async (slug: string, id: string) =>
     (await host.invoke<{ execution_id: string }>("event_pipelines.replay_execution", { slug, id })).execution_id
-  const settled = (slug: string, id: string) =>
+  const whenSettled = (slug: string, id: string) =>
     until("the step being settled", async () => {
       const step = (await host.invoke<Execution>("event_pipelines.get_execution", { slug, id })).steps["call"]
       return step && ["failed", "done"].includes(step.state) ? step : undefined
@@ -43,33 +43,33 @@ onStoresInTurn("calls about erased people", ({ start }) => {
     await make("Calls", { ...request, url: `${peer.origin}/leads`, body: { email: "{{ event.email }}" } })
     const id = await send("calls", { email: "Ada@example.com" })
     const other = await send("calls", { email: "grace@example.com" })
-    for (const one of [id, other]) expect((await settled("calls", one)).state).to.equal("done")
+    for (const value of [id, other]) expect((await whenSettled("calls", value)).state).to.equal("done")
     await erase({ email: "ada@example.com" })
     peer.asked.length = 0
-    const refused = await settled("calls", await replay("calls", id))
+    const refused = await whenSettled("calls", await replay("calls", id))
     expect([refused.state, refused.error?.message]).to.satisfy(
       ([state, message]: string[]) => state === "failed" && message?.includes("a person who was erased at"),
     )
-    expect((await settled("calls", await replay("calls", other))).state).to.equal("done")
+    expect((await whenSettled("calls", await replay("calls", other))).state).to.equal("done")
     expect(peer.asked.map(({ body }) => body)).to.deep.equal(['{"email":"grace@example.com"}'])
   })
 
   it("are not made through an integration, either", async () => {
     await make("CRM", { type: "integration.call", integration: "crm", path: "/people", query: { mail: "{{ event.email }}" } })
     const id = await send("crm", { email: "alan@example.com" })
-    expect((await settled("crm", id)).state).to.equal("done")
+    expect((await whenSettled("crm", id)).state).to.equal("done")
     await erase({ email: "alan@example.com" })
     peer.asked.length = 0
-    expect((await settled("crm", await replay("crm", id))).state).to.equal("failed")
+    expect((await whenSettled("crm", await replay("crm", id))).state).to.equal("failed")
     expect(peer.asked).to.deep.equal([])
   })
 
   it("are not made if the number is in the event alone", async () => {
     await make("Counts", { ...request, url: `${peer.origin}/count`, body: { n: 1 } })
     const id = await send("counts", { contact: { phone: "+49 1512 3456789" } })
-    expect((await settled("counts", id)).state).to.equal("done")
+    expect((await whenSettled("counts", id)).state).to.equal("done")
     await erase({ phone: "+4915123456789" })
-    expect((await settled("counts", await replay("counts", id))).state).to.equal("failed")
+    expect((await whenSettled("counts", await replay("counts", id))).state).to.equal("failed")
     expect(peer.asked).to.have.length(1)
   })
 
@@ -77,18 +77,18 @@ onStoresInTurn("calls about erased people", ({ start }) => {
     await make("Retries", { ...request, url: `${peer.origin}/busy`, body: { email: "{{ event.email }}" }, retry: { max_attempts: 1 } })
     isBusy = true
     const id = await send("retries", { email: "late@example.com" })
-    expect((await settled("retries", id)).state).to.equal("failed")
+    expect((await whenSettled("retries", id)).state).to.equal("failed")
     await erase({ email: "late@example.com" })
     isBusy = false
     peer.asked.length = 0
     await host.invoke("event_pipelines.retry_execution", { slug: "retries", id })
-    await until("the refusal", async () => (await settled("retries", id)).error?.message.includes("a person who was erased at"))
+    await until("the refusal", async () => (await whenSettled("retries", id)).error?.message.includes("a person who was erased at"))
     expect(peer.asked).to.deep.equal([])
   })
 
   it("are made for an event that the person sends after the erasure", async () => {
     const id = await send("calls", { email: "ada@example.com" })
-    expect((await settled("calls", id)).state).to.equal("done")
+    expect((await whenSettled("calls", id)).state).to.equal("done")
     expect(peer.asked).to.have.length(1)
   })
 })

@@ -30,7 +30,7 @@ const picture = Buffer.from("89504e470d0a1a0a0000", "hex")
 const day = 86_400_000
 const key = "erasure-test"
 /** When people said what is not told otherwise: the same however often it is delivered, and before anything is removed. */
-const said = Date.now() - 60_000
+const messageCount = Date.now() - 60_000
 
 interface Erased {
   readonly rows: { dataset: string; row_id: string }[]
@@ -51,8 +51,8 @@ onBothStores("what is left of people", ({ start }) => {
     extend: [
       [
         OutboundVetoes,
-        async (_, sent) => {
-          await veto(sent)
+        async (_, request) => {
+          await veto(request)
           return undefined
         },
       ],
@@ -91,10 +91,10 @@ onBothStores("what is left of people", ({ start }) => {
     return answer.body
   }
   const says = async (id: string, from: string, more: { at?: number; body?: string | object; type?: string }) => {
-    const value = chatMessage(id, from, { at: said, name: `Name of ${key}`, ...more })
+    const value = chatMessage(id, from, { at: messageCount, name: `Name of ${key}`, ...more })
     expect((await patiently(() => postMeta(urls.meta, value))).status).to.equal(200)
   }
-  const sendsPicture = async (id: string, from: string, at = said) => {
+  const sendsPicture = async (id: string, from: string, at = messageCount) => {
     await says(id, from, { at, type: "image", body: { id: "media-1", mime_type: "image/png", caption: `Look, ${key}` } })
     const stored = await until("the file", async () =>
       (await messagesOf(host, "chatapp", from)).flatMap(({ media }) => media).find(({ state }) => state === "stored"),
@@ -105,21 +105,21 @@ onBothStores("what is left of people", ({ start }) => {
   const idle = () =>
     until("every job being done", async () => {
       const due = { type: { $nin: ["conversations.close", "inbound_mail.purge"] }, organization: host.organization.id }
-      const left = await host.get(Store).open(JobCollection).find(due)
+      const remaining = await host.get(Store).open(JobCollection).find(due)
       expect(
-        left.map(({ type, state, last_error }) => ({ type, state, last_error })).filter(({ state }) => state === "dead"),
+        remaining.map(({ type, state, last_error }) => ({ type, state, last_error })).filter(({ state }) => state === "dead"),
       ).to.deep.equal([])
-      return left.length === 0
+      return remaining.length === 0
     })
   /** Collections in which a text stands anywhere. */
   const holding = async (text: string) => {
-    const found: string[] = []
+    const matches: string[] = []
     for (const { item: spec } of host.runtime.registry.all(Collections)) {
       const collection =
         spec.scope === "organization" ? host.get(Store).open(spec as never, host.organization.id) : host.get(Store).open(spec as never)
-      for await (const document of collection.stream({})) if (JSON.stringify(document).includes(text)) found.push(spec.name)
+      for await (const document of collection.stream({})) if (JSON.stringify(document).includes(text)) matches.push(spec.name)
     }
-    return [...new Set(found)].sort()
+    return [...new Set(matches)].sort()
   }
   /** Without the journal, whose payloads go when their time is over, and without `others`. */
   const without = (names: string[], ...others: string[]) =>
@@ -158,17 +158,17 @@ onBothStores("what is left of people", ({ start }) => {
     expect(await conversationOf(host, "chatapp", old)).to.equal(undefined)
     expect((await fetch(file)).status).to.equal(404)
     expect((await messagesOf(host, "chatapp", both)).map(({ text }) => text)).to.deep.equal(["Young"])
-    const left = await conversationOf(host, "chatapp", both)
-    expect(left).to.include({ message_count: 1 })
+    const conversation = await conversationOf(host, "chatapp", both)
+    expect(conversation).to.include({ message_count: 1 })
   })
 
   it("of an erased person there is no row, also of those that were written just before, while the lead changes", async () => {
     await call("POST", "/v1/datasets", { slug: "moments", name: "Moments" })
     const email = "moment@elsewhere.test"
-    const given = (name: string) => call("POST", "/v1/datasets/moments/rows", { rows: [{ email, name }] })
-    await given("First")
+    const createMoment = (name: string) => call("POST", "/v1/datasets/moments/rows", { rows: [{ email, name }] })
+    await createMoment("First")
     await until("the lead", async () => (await call<{ leads: { id: string }[] }>("GET", `/v1/leads?email=${email}`)).leads[0])
-    await given("Last")
+    await createMoment("Last")
     const race = host.get(Leads).seen(host.organization.id, { email, name: "", at: new Date(Date.now() + day).toISOString() })
     const [{ rows }] = await Promise.all([
       call<Erased>("POST", "/v1/consents/erase", { reason: "Article 17", email, rows: "delete" }),
@@ -242,30 +242,30 @@ onBothStores("what is left of people", ({ start }) => {
     const [phone, email] = ["+4915166600007", "told@elsewhere.test"]
     const leads = host.get(Leads)
     const { seen } = leads
-    const told: string[] = []
-    leads.seen = async (organization, given) => {
-      const person = given.phone ? { phone: given.phone } : { email: given.email }
-      if (told.push(Object.keys(person)[0] ?? "") <= 2) {
+    const reports: string[] = []
+    leads.seen = async (organization, view) => {
+      const person = view.phone ? { phone: view.phone } : { email: view.email }
+      if (reports.push(Object.keys(person)[0] ?? "") <= 2) {
         await call("POST", "/v1/consents/erase", { reason: "Article 17", ...person })
         await until(
           "their traces being erased",
           async () => !(await host.get(Store).open(JobCollection).first({ type: "consents.erase_traces" })),
         )
       }
-      return seen.call(leads, organization, given)
+      return seen.call(leads, organization, view)
     }
     try {
       await says("wamid.t1", phone, { body: "Begun" })
-      await until("leads being told", async () => told.length > 0)
+      await until("leads being told", async () => reports.length > 0)
       await idle()
       const mail = message({ From: email, To: "team@example.com", "Message-ID": "<told@elsewhere.test>", Subject: "Begun" })
       await service.send(email, "team@example.com", mail)
-      await until("leads being told", async () => told.includes("email"))
+      await until("leads being told", async () => reports.includes("email"))
       await idle()
     } finally {
       leads.seen = seen
     }
-    expect(told).to.deep.equal(["phone", "email"])
+    expect(reports).to.deep.equal(["phone", "email"])
     for (const text of [phone.slice(1), email]) expect(without(await holding(text), "audit_log")).to.deep.equal([])
   })
 
@@ -316,15 +316,15 @@ onBothStores("what is left of people", ({ start }) => {
     for (const from of [email, other]) expect(await keptRaw(), "raw messages").to.not.include(from)
     // Who entered what by hand stays in the audit log.
     expect(without(await holding(email))).to.deep.equal(["audit_log", "dataset_rows"])
-    const { rows: left } = await call<{ rows: { id: string; values: { email: string } }[] }>("GET", "/v1/datasets/contacts/rows")
+    const { rows: remaining } = await call<{ rows: { id: string; values: { email: string } }[] }>("GET", "/v1/datasets/contacts/rows")
     expect(
-      left.map(({ values }) => values.email),
+      remaining.map(({ values }) => values.email),
       "of who is kept",
     ).to.deep.equal([other])
     await says("wamid.e1", phone, { body: "Delivered again" })
     await idle()
     expect(await conversationOf(host, "chatapp", phone)).to.equal(undefined)
-    const sent = await host.api<Erased>("POST", "/v1/voice/messages", { channel: "chat_app", from: own, to: phone, text: "Hello" })
-    expect([sent.status, sent.body.details?.reason]).to.deep.equal([400, "send_vetoed"])
+    const response = await host.api<Erased>("POST", "/v1/voice/messages", { channel: "chat_app", from: own, to: phone, text: "Hello" })
+    expect([response.status, response.body.details?.reason]).to.deep.equal([400, "send_vetoed"])
   })
 })

@@ -20,7 +20,7 @@ describe(`an erasure of ${rowCount} rows`, () => {
 
   it("takes short turns", async () => {
     const payload = { email: "ada@example.com", note: "said ".repeat(200) }
-    for (let sent = 0; sent < rowCount; sent += 100)
+    for (let sentCount = 0; sentCount < rowCount; sentCount += 100)
       await Promise.all(Array.from({ length: 100 }, () => host.invoke("event_pipelines.send_event", { slug: "contacts", payload })))
     const { milliseconds } = await longestTurn(async () => {
       const erased = await host.invoke<{ rows: unknown[] }>("consents.erase", { email: payload.email, reason: "test", rows: "delete" })

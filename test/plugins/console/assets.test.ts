@@ -13,11 +13,11 @@ const maxFirstBytes = 60 * 1_024
 const maxEditorBytes = 200 * 1_024
 
 /** Files that a script cannot start without, itself included. */
-function closureOf(name: string, files: ReadonlyMap<string, string>, known = new Set<string>()): Set<string> {
-  if (known.has(name)) return known
-  known.add(name)
-  for (const [, chunk = ""] of (files.get(name) ?? "").matchAll(/(?:\bfrom|\bimport)\s*"\.\/([\w.-]+)"/g)) closureOf(chunk, files, known)
-  return known
+function closureOf(name: string, files: ReadonlyMap<string, string>, existing = new Set<string>()): Set<string> {
+  if (existing.has(name)) return existing
+  existing.add(name)
+  for (const [, chunk = ""] of (files.get(name) ?? "").matchAll(/(?:\bfrom|\bimport)\s*"\.\/([\w.-]+)"/g)) closureOf(chunk, files, existing)
+  return existing
 }
 
 function bytesOf(names: ReadonlySet<string>, files: ReadonlyMap<string, string>): number {
@@ -48,15 +48,15 @@ describe("the console over HTTP", () => {
 
   it("loads at most 60 KB of script and style, compressed, at first, and keeps them permanently", async () => {
     const text = await (await fetch(`${host.url}/console`)).text()
-    const named = [...text.matchAll(/(?:href|src)="\/console-assets\/([^"]+)"/g)].map(([, name = ""]) => name)
+    const names = [...text.matchAll(/(?:href|src)="\/console-assets\/([^"]+)"/g)].map(([, name = ""]) => name)
     const files = await host.get(ConsoleAssets).load()
-    const main = named.find((name) => name.startsWith("main-")) ?? ""
-    const style = named.find((name) => name.startsWith("style-")) ?? ""
+    const main = names.find((name) => name.startsWith("main-")) ?? ""
+    const style = names.find((name) => name.startsWith("style-")) ?? ""
     const first = new Set([style, ...closureOf(main, files)])
     // What it imports is asked for at once, and not when the script has come.
-    expect(named).to.have.members([...first])
+    expect(names).to.have.members([...first])
     expect(bytesOf(first, files)).to.be.below(maxFirstBytes)
-    for (const name of named) {
+    for (const name of names) {
       const response = await fetch(`${host.url}/console-assets/${name}`)
       expect(response.headers.get("cache-control")).to.include("immutable")
       expect(await response.text()).to.equal(files.get(name))

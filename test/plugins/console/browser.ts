@@ -119,25 +119,25 @@ export class ConsoleUnderTest {
   async #page(context: BrowserContext, path: string, mayFail: boolean): Promise<Page> {
     const { url } = this.host
     const page = await context.newPage()
-    const [said, elsewhere]: [string[], string[]] = [[], []]
+    const [messages, elsewhere]: [string[], string[]] = [[], []]
     // What is refused on purpose, the browser reports by itself.
     const expected = mayFail ? /status of (?:40[01349]|429|50\d)|net::ERR_|WebSocket connection/ : /status of 40[0139]/
-    page.on("console", (message) => void (expected.test(message.text()) || said.push(message.text())))
-    page.on("pageerror", (error) => void said.push(String(error)))
+    page.on("console", (message) => void (expected.test(message.text()) || messages.push(message.text())))
+    page.on("pageerror", (error) => void messages.push(String(error)))
     page.on(
       "request",
       (request) => void (/^(?:data|blob):/.test(request.url()) || request.url().startsWith(url) || elsewhere.push(request.url())),
     )
-    this.#opened.push({ context, said, elsewhere })
+    this.#opened.push({ context, said: messages, elsewhere })
     await page.goto(url + path)
     return page
   }
 
   /** Closes the pages; their logs must be empty, and nothing may have left the origin. */
   async judge(): Promise<void> {
-    for (const { context, said, elsewhere } of this.#opened.splice(0)) {
+    for (const { context, said: messages, elsewhere } of this.#opened.splice(0)) {
       await context.close()
-      expect(said, "the browser's log").to.deep.equal([])
+      expect(messages, "the browser's log").to.deep.equal([])
       expect(elsewhere, "requests to elsewhere").to.deep.equal([])
     }
   }
@@ -187,7 +187,7 @@ async function violations(page: Page): Promise<string[]> {
     const { run } = (
       globalThis as unknown as { axe: { run: (options: object) => Promise<{ violations: { id: string; nodes: { html: string }[] }[] }> } }
     ).axe
-    const { violations: found } = await run({ runOnly })
-    return found.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(" ")}`)
+    const { violations: matches } = await run({ runOnly })
+    return matches.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(" ")}`)
   }, rules)
 }

@@ -9,14 +9,14 @@ import { until } from "../../waiting.ts"
 import { consoleUnderTest } from "./browser.ts"
 
 describe("the console", () => {
-  const shown = consoleUnderTest({ plugins: [newArea] })
+  const testConsole = consoleUnderTest({ plugins: [newArea] })
 
   it("is signed in to by a key, goes on where the address says, and is signed out of", async () => {
-    const page = await shown.open("/console/datasets")
+    const page = await testConsole.open("/console/datasets")
     await page.getByLabel("API key").fill("mr_api_wrong")
     await page.keyboard.press("Enter")
     await page.getByRole("alert").getByText("The key is not one of this service").waitFor()
-    await page.getByLabel("API key").fill(shown.host.adminKey)
+    await page.getByLabel("API key").fill(testConsole.host.adminKey)
     await page.keyboard.press("Enter")
     await page.getByRole("heading", { name: "datasets" }).waitFor()
     expect(await page.evaluate("JSON.stringify([document.cookie, { ...localStorage }, { ...sessionStorage }])")).to.equal('["",{},{}]')
@@ -32,7 +32,7 @@ describe("the console", () => {
   })
 
   it("makes, shows and changes things of an area by forms of its operations, which say what is wrong at the field", async () => {
-    const page = await shown.signedIn("/console")
+    const page = await testConsole.signedIn("/console")
     await page.keyboard.press("Control+k")
     await page.keyboard.type("datasets: create")
     await page.keyboard.press("Enter")
@@ -51,7 +51,7 @@ describe("the console", () => {
     await page.getByText("The same by command and by HTTP").last().press("Enter")
     expect(await page.locator("main > .same pre").allTextContents()).to.deep.equal([
       "millrace datasets list-rows website-leads",
-      `curl '${shown.host.url}/v1/datasets/website-leads/rows' -H "authorization: Bearer $MILLRACE_KEY"`,
+      `curl '${testConsole.host.url}/v1/datasets/website-leads/rows' -H "authorization: Bearer $MILLRACE_KEY"`,
     ])
     await page.context().grantPermissions(["clipboard-read", "clipboard-write"])
     await page.getByRole("button", { name: "Copy command" }).last().press("Enter")
@@ -70,26 +70,26 @@ describe("the console", () => {
   })
 
   it("has an area as `millrace new area` makes it, without a line for the console", async () => {
-    const page = await shown.signedIn("/console")
-    await shown.tabTo(page, "Sample name")
+    const page = await testConsole.signedIn("/console")
+    await testConsole.tabTo(page, "Sample name")
     await page.keyboard.press("Enter")
     await page.getByText("There is nothing here yet.").waitFor()
-    await shown.tabTo(page, "Create")
+    await testConsole.tabTo(page, "Create")
     await page.keyboard.press("Enter")
     await page.getByLabel("name").fill("Birthday card")
     await page.keyboard.press("Enter")
     await page.getByRole("region", { name: "Answer" }).getByText("Birthday card").first().waitFor()
-    await page.goto(`${shown.host.url}/console/sample_name`)
+    await page.goto(`${testConsole.host.url}/console/sample_name`)
     await page.getByRole("link", { name: "Birthday card" }).press("Enter")
     await page.getByRole("heading", { name: "Birthday card" }).waitFor()
-    await shown.looksRight(page, "new-area")
+    await testConsole.looksRight(page, "new-area")
   })
 
   it("shows what strangers wrote as text, and nothing that a role may not do", async () => {
     const hostile = `<img src=x onerror="document.title='hit'"><script>document.title='hit'</script>\u202Eevil`
-    await shown.host.api("POST", "/v1/datasets", { name: "Hostile", slug: "hostile", description: hostile })
-    const made = await shown.host.api<{ secret: string }>("POST", "/v1/api-keys", { name: "Reader", role: "guest" })
-    const page = await shown.signedIn("/console/datasets/hostile", { key: made.body.secret })
+    await testConsole.host.api("POST", "/v1/datasets", { name: "Hostile", slug: "hostile", description: hostile })
+    const response = await testConsole.host.api<{ secret: string }>("POST", "/v1/api-keys", { name: "Reader", role: "guest" })
+    const page = await testConsole.signedIn("/console/datasets/hostile", { key: response.body.secret })
     await page.getByText("onerror").waitFor()
     expect(await page.title()).to.equal("hostile · Datasets · Millrace")
     expect(await page.locator("main img").count()).to.equal(0)
@@ -98,21 +98,21 @@ describe("the console", () => {
   })
 
   it("shows one thing with the lists within it, and changes it by a form of its present values", async () => {
-    const { api } = shown.host
+    const { api } = testConsole.host
     await api("POST", "/v1/workstreams", { title: "Autumn launch", description: "Pages and letters.", token_budget_millicents: 500_000 })
     await api("POST", "/v1/workstreams/autumn-launch/phases", { phase: "draft", title: "First draft" })
-    const page = await shown.signedIn("/console/workstreams?status=draft")
+    const page = await testConsole.signedIn("/console/workstreams?status=draft")
     await page.getByRole("link", { name: "Autumn launch" }).waitFor()
     const headers = await page.getByRole("columnheader").allTextContents()
     expect(headers).to.deep.equal(["title", "status", "spent (millicents)", "token budget (millicents)", "updated"])
     expect(await page.getByLabel("status").locator("option").allTextContents())
       .to.include("draft")
       .and.not.include("")
-    await shown.tabTo(page, "Autumn launch")
+    await testConsole.tabTo(page, "Autumn launch")
     await page.keyboard.press("Enter")
     const phases = page.getByRole("region", { name: "phases" }).first()
     await phases.getByRole("link", { name: "First draft" }).waitFor()
-    await shown.tabTo(page, "Update")
+    await testConsole.tabTo(page, "Update")
     await page.keyboard.press("Enter")
     const form = page.getByRole("form", { name: "update" })
     const title = form.getByLabel("title")
@@ -134,8 +134,8 @@ describe("the console", () => {
   })
 
   it("goes to things by their names, and looks for what is pasted", async () => {
-    await shown.host.api("POST", "/v1/datasets", { name: "Autumn orders" })
-    const page = await shown.signedIn("/console")
+    await testConsole.host.api("POST", "/v1/datasets", { name: "Autumn orders" })
+    const page = await testConsole.signedIn("/console")
     await page.keyboard.press("Control+k")
     await page.keyboard.type("autumn or")
     await page.getByRole("option", { name: "Datasets: Autumn orders (autumn-orders)" }).waitFor()
@@ -149,7 +149,7 @@ describe("the console", () => {
   })
 
   it("goes to things beyond the first page of their list", async () => {
-    const { api } = shown.host
+    const { api } = testConsole.host
     // Of datasets the first page ends before it, of workstreams the newest are on it.
     await api("POST", "/v1/datasets", { name: "Zeppelins" })
     await api("POST", "/v1/workstreams", { title: "Zinnias", description: "Flowers.", token_budget_millicents: 1 })
@@ -157,7 +157,7 @@ describe("the console", () => {
       await api("POST", "/v1/datasets", { name: `Many ${n}` })
       await api("POST", "/v1/workstreams", { title: `Many ${n}`, description: "One of many.", token_budget_millicents: 1 })
     }
-    const page = await shown.signedIn("/console")
+    const page = await testConsole.signedIn("/console")
     for (const [typed, option, heading] of [
       ["zepp", "Datasets: Zeppelins (zeppelins)", "Zeppelins"],
       ["zinn", "Workstreams: Zinnias (zinnias)", "Zinnias"],
@@ -171,7 +171,7 @@ describe("the console", () => {
   })
 
   it("shows the present area in the bar of a narrow window, however it came there", async () => {
-    const page = await shown.signedIn("/console/audit_log")
+    const page = await testConsole.signedIn("/console/audit_log")
     const link = page.getByRole("navigation", { name: "Areas" }).getByRole("link", { name: "Audit log" })
     const isSeen = async () => {
       const [own, bar] = await Promise.all([link.boundingBox(), page.getByRole("navigation", { name: "Areas" }).boundingBox()])
@@ -192,13 +192,13 @@ describe("the console", () => {
   })
 
   it("says that a session has ended, and goes on where it was", async () => {
-    const made = await shown.host.api<{ id: string; secret: string }>("POST", "/v1/api-keys", { name: "Short", role: "member" })
-    const page = await shown.signedIn("/console/personas", { key: made.body.secret })
+    const response = await testConsole.host.api<{ id: string; secret: string }>("POST", "/v1/api-keys", { name: "Short", role: "member" })
+    const page = await testConsole.signedIn("/console/personas", { key: response.body.secret })
     await page.getByText("There is nothing here yet.").waitFor()
-    await shown.host.api("POST", `/v1/api-keys/${made.body.id}/revoke`)
+    await testConsole.host.api("POST", `/v1/api-keys/${response.body.id}/revoke`)
     await page.getByRole("navigation", { name: "Areas" }).getByRole("link", { name: "Datasets" }).press("Enter")
     await page.getByRole("status").getByText("Your session has ended").waitFor()
-    await page.getByLabel("API key").fill(shown.host.adminKey)
+    await page.getByLabel("API key").fill(testConsole.host.adminKey)
     await page.keyboard.press("Enter")
     await page.getByRole("dialog", { name: "Sign in" }).waitFor({ state: "detached" })
     await page.getByRole("heading", { name: "Datasets" }).waitFor()
@@ -208,15 +208,15 @@ describe("the console", () => {
 
   it("keeps what was written while the session ended, for the same person alone", async () => {
     const sessionOf = async (name: string, role: string) =>
-      (await shown.host.api<{ id: string; secret: string }>("POST", "/v1/api-keys", { name, role })).body
+      (await testConsole.host.api<{ id: string; secret: string }>("POST", "/v1/api-keys", { name, role })).body
     const short = await sessionOf("Short", "admin")
-    const page = await shown.signedIn("/console/personas/-/personas.create", { key: short.secret })
+    const page = await testConsole.signedIn("/console/personas/-/personas.create", { key: short.secret })
     await page.getByLabel(/^name/).fill("Winter visitor")
-    await shown.host.api("POST", `/v1/api-keys/${short.id}/revoke`)
+    await testConsole.host.api("POST", `/v1/api-keys/${short.id}/revoke`)
     await page.keyboard.press("Enter")
     const over = page.getByRole("dialog", { name: "Sign in" })
     await over.getByRole("status").getByText("Your session has ended").waitFor()
-    await shown.looksRight(page, "sign-in-again")
+    await testConsole.looksRight(page, "sign-in-again")
     await page.keyboard.press("Escape")
     await until("the focus in the field", async () => (await page.evaluate("document.activeElement.id")) === "email" || undefined)
     await over.getByLabel("API key").fill((await sessionOf("Long", "admin")).secret)
@@ -230,7 +230,7 @@ describe("the console", () => {
 
     // Another window of the same browser, and another person there.
     const other = await page.context().newPage()
-    await other.goto(`${shown.host.url}/console`)
+    await other.goto(`${testConsole.host.url}/console`)
     await other.getByRole("button", { name: "Sign out" }).press("Enter")
     await page.getByRole("heading", { name: "Millrace" }).waitFor()
     await other.getByLabel("API key").fill((await sessionOf("Guest", "guest")).secret)
@@ -240,9 +240,9 @@ describe("the console", () => {
   })
 
   it("reads again what two people change at once, keeps what was written, and leaves the focus where one works", async () => {
-    await shown.host.api("POST", "/v1/personas", { name: "Shared visitor" })
+    await testConsole.host.api("POST", "/v1/personas", { name: "Shared visitor" })
     const path = "/console/personas/shared-visitor?do=personas.update"
-    const [first, second] = [await shown.signedIn(path), await shown.signedIn(path, { mayFail: true })]
+    const [first, second] = [await testConsole.signedIn(path), await testConsole.signedIn(path, { mayFail: true })]
     const update = async (page: Page, field: string, text: string) => {
       const form = page.getByRole("form", { name: "Update" })
       await form.getByLabel(field).fill(text)
@@ -261,12 +261,12 @@ describe("the console", () => {
     })
     await update(second, "goals", "Saves much time.")
     await second.locator("dd").getByText("Saves much time.").waitFor()
-    const { body } = await shown.host.api("GET", "/v1/personas/shared-visitor")
+    const { body } = await testConsole.host.api("GET", "/v1/personas/shared-visitor")
     expect(body).to.include({ description: "Looks for a present.", revision: 3 })
   })
 
   it("calls each place by its name, and says where nothing is", async () => {
-    const page = await shown.signedIn("/console/datasets/-/datasets.create")
+    const page = await testConsole.signedIn("/console/datasets/-/datasets.create")
     for (const [path, title, heading] of [
       ["/console/datasets/-/datasets.create", "Create · Datasets · Millrace", "Create"],
       ["/console/event_pipelines", "Pipelines · Millrace", "Pipelines"],
@@ -274,42 +274,42 @@ describe("the console", () => {
       ["/console/datasets/%E0%A4%A", "/datasets/%E0%A4%A · Millrace", "Nothing is here"],
       ["/console/conversations/nothing", "nothing · Conversations · Millrace", "Nothing is here"],
     ] as const) {
-      await page.goto(shown.host.url + path)
+      await page.goto(testConsole.host.url + path)
       await page.getByRole("heading", { name: heading }).waitFor()
       expect(await page.title()).to.equal(title)
     }
     // Of a form with many fields, those that may be left out are folded below their names.
-    await page.goto(`${shown.host.url}/console/experiments/-/experiments.create`)
+    await page.goto(`${testConsole.host.url}/console/experiments/-/experiments.create`)
     const folded = page.getByText(/^\d more fields: .*hypothesis/)
     await folded.waitFor()
     expect(await page.getByLabel("name").isVisible()).to.equal(true)
     expect(await page.getByLabel("hypothesis").isVisible()).to.equal(false)
     await folded.press("Enter")
     await page.getByLabel("hypothesis").waitFor()
-    await page.goto(`${shown.host.url}/console/integration_oauth_clients`)
+    await page.goto(`${testConsole.host.url}/console/integration_oauth_clients`)
     await page.getByRole("link", { name: "Set", exact: true }).press("Enter")
     await page.getByLabel(/^app/).waitFor()
   })
 
   it("takes and shows times as the reader's clock has them", async () => {
-    const page = await shown.signedIn("/console")
+    const page = await testConsole.signedIn("/console")
     const debugging = await page.context().newCDPSession(page)
     await debugging.send("Emulation.setTimezoneOverride", { timezoneId: "Asia/Kolkata" })
-    await page.goto(`${shown.host.url}/console/audit_log`)
+    await page.goto(`${testConsole.host.url}/console/audit_log`)
     await page.getByLabel("since").fill("2026-11-27 09:00")
-    const asked = page.waitForRequest(/audit-log\?/)
+    const request = page.waitForRequest(/audit-log\?/)
     await page.keyboard.press("Enter")
-    expect(new URL((await asked).url()).searchParams.get("since")).to.equal("2026-11-27T03:30:00.000Z")
+    expect(new URL((await request).url()).searchParams.get("since")).to.equal("2026-11-27T03:30:00.000Z")
     expect(await page.getByLabel("since").inputValue()).to.equal("2026-11-27 09:00")
-    await page.goto(`${shown.host.url}/console/api_keys/-/api_keys.create`)
+    await page.goto(`${testConsole.host.url}/console/api_keys/-/api_keys.create`)
     await page.getByLabel(/^name/).fill("Until new year")
     await page.getByLabel("expires at").fill("2099-01-01")
     await page.keyboard.press("Enter")
     await page.getByRole("region", { name: "Answer" }).getByText("2099-01-01 00:00:00").waitFor()
-    const { body } = await shown.host.api<{ api_keys: { name: string; expires_at: string }[] }>("GET", "/v1/api-keys")
+    const { body } = await testConsole.host.api<{ api_keys: { name: string; expires_at: string }[] }>("GET", "/v1/api-keys")
     expect(body.api_keys.find(({ name }) => name === "Until new year")?.expires_at).to.equal("2098-12-31T18:30:00.000Z")
-    const old = await shown.host.api<{ id: string; secret: string }>("POST", "/v1/api-keys", { name: "Old" })
-    await shown.host.api("POST", `/v1/api-keys/${old.body.id}/revoke`)
+    const old = await testConsole.host.api<{ id: string; secret: string }>("POST", "/v1/api-keys", { name: "Old" })
+    await testConsole.host.api("POST", `/v1/api-keys/${old.body.id}/revoke`)
     await page.getByRole("button", { name: "Sign out" }).press("Enter")
     await page.getByLabel("API key").fill(old.body.secret)
     await page.keyboard.press("Enter")
@@ -320,9 +320,9 @@ describe("the console", () => {
   })
 
   it("goes back to where one was in a list", async () => {
-    const { api } = shown.host
+    const { api } = testConsole.host
     for (let n = 0; n < 45; n++) await api("POST", "/v1/personas", { name: `One of many ${n}` })
-    const page = await shown.signedIn("/console/personas")
+    const page = await testConsole.signedIn("/console/personas")
     const link = page.getByRole("link", { name: "One of many 1", exact: true })
     await link.focus()
     const top = Number(await page.evaluate("scrollY"))
@@ -335,21 +335,21 @@ describe("the console", () => {
   })
 
   it("takes the link of the first start in a window that is open already, and says why one signs in no more", async () => {
-    const page = await shown.open("/console/datasets")
+    const page = await testConsole.open("/console/datasets")
     await page.getByLabel("API key").waitFor()
-    const follow = (code: string) => page.goto(`${shown.host.url}/console/datasets#code=${code}`)
+    const follow = (code: string) => page.goto(`${testConsole.host.url}/console/datasets#code=${code}`)
     await follow("used-already")
     await page.getByRole("status").getByText("This link was used already").waitFor()
     expect(page.url()).to.not.include("code")
     await page.reload()
-    await follow(createOperatorLink(shown.host.get(Vault), shown.host.clock.now(), { owner: true }))
+    await follow(createOperatorLink(testConsole.host.get(Vault), testConsole.host.clock.now(), { owner: true }))
     await page.getByLabel("Name", { exact: true }).fill("Ada")
     await page.getByLabel("Your email").fill("ada@example.com")
     await page.keyboard.press("Enter")
     const code = page.getByLabel("Code", { exact: true })
     await code.waitFor()
-    shown.host.clock.move(1_000)
-    const mail = await until("the code", () => shown.host.mails.find(({ to }) => to.includes("ada@example.com")))
+    testConsole.host.clock.move(1_000)
+    const mail = await until("the code", () => testConsole.host.mails.find(({ to }) => to.includes("ada@example.com")))
     await code.fill(mail.subject.slice(0, 6))
     await page.keyboard.press("Enter")
     await page.getByRole("heading", { name: "Datasets" }).waitFor()
@@ -357,16 +357,16 @@ describe("the console", () => {
   })
 
   it("is accessible, in light and dark, wide and narrow", async () => {
-    const page = await shown.open("/console")
+    const page = await testConsole.open("/console")
     await page.getByLabel("API key").waitFor()
-    await shown.looksRight(page, "sign-in")
-    await page.getByLabel("API key").fill(shown.host.adminKey)
+    await testConsole.looksRight(page, "sign-in")
+    await page.getByLabel("API key").fill(testConsole.host.adminKey)
     await page.keyboard.press("Enter")
     await page.getByRole("navigation", { name: "Areas" }).waitFor()
     for (const path of ["/console", "/console/api_keys", "/console/datasets/-/datasets.create", "/console/event_pipelines"]) {
-      await page.goto(shown.host.url + path)
+      await page.goto(testConsole.host.url + path)
       await page.locator("main h1").waitFor()
-      await shown.looksRight(page, path.slice(1).replaceAll("/", "_"))
+      await testConsole.looksRight(page, path.slice(1).replaceAll("/", "_"))
     }
   })
 })

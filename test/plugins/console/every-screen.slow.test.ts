@@ -21,36 +21,36 @@ const everyLook = isSoak || process.env["MILLRACE_TEST_PICTURES"] !== undefined
 
 describe("every screen", () => {
   let servers: Servers
-  const shown = consoleUnderTest(async () => {
+  const testConsole = consoleUnderTest(async () => {
     servers = await startServers()
     return optionsOf(servers)
   })
-  before(() => new Filling(shown.host, servers).all())
+  before(() => new Filling(testConsole.host, servers).all())
   after(() => servers.close())
 
   it("shows stored documents whose fields config/api.txt lists", async () => {
-    const listed = new Set(readFileSync(join(projectRoot, "config/api.txt"), "utf8").split("\n"))
-    const { container, registry } = shown.host.runtime
+    const items = new Set(readFileSync(join(projectRoot, "config/api.txt"), "utf8").split("\n"))
+    const { container, registry } = testConsole.host.runtime
     const store = container.get(Store)
-    const found = new Set<string>()
+    const matches = new Set<string>()
     for (const spec of registry.items(Collections)) {
-      const kept =
+      const collection =
         spec.scope === "organization"
-          ? store.open(spec as CollectionSpec<Document, "organization">, shown.host.organization.id)
+          ? store.open(spec as CollectionSpec<Document, "organization">, testConsole.host.organization.id)
           : store.open(spec as CollectionSpec<Document, "global">)
-      for (const document of await kept.find({}, { limit: 100 }))
-        for (const field of Object.keys(document)) found.add(`field ${spec.name}.${field}`)
+      for (const document of await collection.find({}, { limit: 100 }))
+        for (const field of Object.keys(document)) matches.add(`field ${spec.name}.${field}`)
     }
-    expect(found.size).to.be.greaterThan(500)
-    expect([...found].filter((field) => !listed.has(field))).to.deep.equal([])
+    expect(matches.size).to.be.greaterThan(500)
+    expect([...matches].filter((field) => !items.has(field))).to.deep.equal([])
   })
 
   it("is accessible, in light and dark, narrow and wide, with an empty log", async () => {
-    const page = await shown.signedIn("/console")
+    const page = await testConsole.signedIn("/console")
     let looked = 0
     const places = await walk(page, async (path) => {
       const own = looked++ % 4
-      await shown.looksRight(page, nameOf(path), (number) => everyLook || number === own)
+      await testConsole.looksRight(page, nameOf(path), (number) => everyLook || number === own)
     })
     expect(places.length).to.be.greaterThan(60)
     for (const place of ["workstreams/autumn-launch", "experiments/spring-offer", "pages/spring-offer"])
@@ -58,7 +58,7 @@ describe("every screen", () => {
   })
 
   it("shows hostile texts as what they are, in every field, and leads to each part by Tab with its focus in sight", async () => {
-    const page = await shown.signedIn("/console")
+    const page = await testConsole.signedIn("/console")
     await page.setViewportSize({ width: 320, height: 640 })
     await answerHostile(page)
     // What was answered before goes.
@@ -66,14 +66,14 @@ describe("every screen", () => {
     await page.locator("main h1").waitFor()
     await page.evaluate(watchFocus)
     let [marked, reached] = [0, 0]
-    const found: string[] = []
+    const matches: string[] = []
     const places = await walk(page, async (path) => {
       if ((await page.locator("main").textContent())?.includes(mark)) marked++
-      for (const harmed of await harmOf(page)) found.push(`${path}: ${harmed}`)
-      for (const left of await unreached(page)) found.push(`${path}, without focus: ${left}`)
+      for (const harmed of await harmOf(page)) matches.push(`${path}: ${harmed}`)
+      for (const remaining of await unreached(page)) matches.push(`${path}, without focus: ${remaining}`)
       reached += Number(await page.evaluate("reached.size"))
     })
-    expect(found).to.deep.equal([])
+    expect(matches).to.deep.equal([])
     expect(places.length).to.be.greaterThan(60)
     expect(marked, "places that show such texts").to.be.greaterThan(40)
     expect(reached, "parts reached").to.be.greaterThan(300)
@@ -85,8 +85,8 @@ describe("every screen", () => {
     { name: "a manager's key", role: "admin", manager: true },
   ] as const) {
     it(`offers ${name} nothing that would be refused`, async () => {
-      const made = await shown.host.api<{ secret: string }>("POST", "/v1/api-keys", { name, role, manager })
-      const page = await shown.signedIn("/console", { key: made.body.secret })
+      const answer = await testConsole.host.api<{ secret: string }>("POST", "/v1/api-keys", { name, role, manager })
+      const page = await testConsole.signedIn("/console", { key: answer.body.secret })
       const refused: string[] = []
       page.on("response", (response) => {
         if (response.status() === 403) refused.push(`${response.request().method()} ${response.url()}`)
@@ -108,17 +108,17 @@ describe("every screen", () => {
   }
 
   function mayCall(operation: string, role: Role): boolean {
-    const access = shown.host.runtime.registry.items(Operations).find(({ name }) => name === operation)?.access
+    const access = testConsole.host.runtime.registry.items(Operations).find(({ name }) => name === operation)?.access
     return access !== undefined && roleAtLeast(role, access.role)
   }
 })
 
 /** Each place of the navigation, its tabs, and the first thing that it leads to; answers all of them. */
 async function walk(page: Page, look: (path: string) => Promise<void>): Promise<string[]> {
-  const seen: string[] = []
+  const received: string[] = []
   const visit = async (path: string, depth: number): Promise<void> => {
-    if (seen.includes(path)) return
-    seen.push(path)
+    if (received.includes(path)) return
+    received.push(path)
     await goTo(page, path)
     await look(path)
     if (depth === 0) return
@@ -126,7 +126,7 @@ async function walk(page: Page, look: (path: string) => Promise<void>): Promise<
   }
   const places = await page.evaluate(`[...document.querySelectorAll("nav.areas a")].map((link) => link.pathname)`)
   for (const path of places as string[]) await visit(path, 2)
-  return seen
+  return received
 }
 
 /** As a link does, without loading the page again. */
@@ -185,8 +185,8 @@ async function unreached(page: Page): Promise<string[]> {
     await page.keyboard.press("Enter")
     const count = Number(await page.evaluate(`(globalThis.parts = ${focusable}).length`))
     for (let pressed = 0; pressed < count + 3; pressed++) await page.keyboard.press("Tab")
-    const { left, areSame } = (await page.evaluate(judged)) as { left: string[]; areSame: boolean }
-    if (left.length === 0 || areSame) return left
+    const { remaining, areSame } = (await page.evaluate(judged)) as { remaining: string[]; areSame: boolean }
+    if (remaining.length === 0 || areSame) return remaining
   }
 }
 

@@ -30,13 +30,13 @@ const harm = `(() => {
   ].map((one) => one.outerHTML.slice(0, 200)).slice(0, 5)
 })()`
 
-const written = /^(?:title|name|note|description|summary|subject|text|body|content|message|objective|reason|about)$/
+const pattern = /^(?:title|name|note|description|summary|subject|text|body|content|message|objective|reason|about)$/
 /** What the console reads as something else than text. */
 const read = new Set(["svg", "cursor", "next_cursor"])
 
 function hostileOf(value: unknown, name = ""): unknown {
-  if (typeof value === "string") return !read.has(name) && (written.test(name) || /\w\s\w/.test(value)) ? hostile : value
-  if (Array.isArray(value)) return value.map((one) => hostileOf(one, name))
+  if (typeof value === "string") return !read.has(name) && (pattern.test(name) || /\w\s\w/.test(value)) ? hostile : value
+  if (Array.isArray(value)) return value.map((item) => hostileOf(item, name))
   if (typeof value !== "object" || value === null) return value
-  return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, hostileOf(one, key)]))
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, hostileOf(item, key)]))
 }

@@ -8,20 +8,20 @@ const long = "9007199254740993"
 const remedy = "send it as text, in quotation marks"
 
 describe("an integer beyond 2^53 in the console", () => {
-  const shown = consoleUnderTest()
+  const testConsole = consoleUnderTest()
   let inbound = ""
   before(async () => {
-    const { host } = shown
+    const { host } = testConsole
     const step = { id: "save", type: "dataset.write", dataset_slug: "orders" }
     const pipeline = { name: "Orders", source_kind: "custom_http", auth_mode: "none", state: "active", pipeline: [step] }
-    const made = await host.api<{ inbound_url: string }>("POST", "/v1/event-pipelines", pipeline)
-    expect(made.status, JSON.stringify(made.body)).to.equal(200)
-    inbound = made.body.inbound_url
+    const response = await host.api<{ inbound_url: string }>("POST", "/v1/event-pipelines", pipeline)
+    expect(response.status, JSON.stringify(response.body)).to.equal(200)
+    inbound = response.body.inbound_url
   })
 
   /** The body of the next call of this path. */
-  const sent = (page: Page, path: string) =>
-    page.waitForRequest((asked: Request) => asked.method() === "POST" && asked.url().endsWith(path))
+  const requestTo = (page: Page, path: string) =>
+    page.waitForRequest((request: Request) => request.method() === "POST" && request.url().endsWith(path))
   const write = async (page: Page, label: string, text: string) => {
     await page.getByRole("textbox", { name: label }).click()
     await page.keyboard.press("Control+A")
@@ -35,12 +35,12 @@ describe("an integer beyond 2^53 in the console", () => {
       body: `{"id":${long},"small":1}`,
     })
     const { execution_id } = (await answer.json()) as { execution_id: string }
-    const page = await shown.signedIn(`/console/events/${execution_id}`)
+    const page = await testConsole.signedIn(`/console/events/${execution_id}`)
     await page.getByRole("region", { name: "Payload" }).getByText(`"id": ${long}`).waitFor()
-    await page.goto(`${shown.host.url}/console/event_pipelines/orders?view=test&event=${execution_id}`)
+    await page.goto(`${testConsole.host.url}/console/event_pipelines/orders?view=test&event=${execution_id}`)
     const editor = page.getByRole("textbox", { name: "Payload" })
     await editor.getByText(long).waitFor()
-    const request = sent(page, "/v1/event-pipelines/orders/test")
+    const request = requestTo(page, "/v1/event-pipelines/orders/test")
     await page.getByRole("button", { name: "Run" }).click()
     // As the pipeline reads the event.
     expect((await request).postData()).to.include(`"id":"${long}"`)
@@ -48,16 +48,16 @@ describe("an integer beyond 2^53 in the console", () => {
   })
 
   it("is refused in a row with the field and the remedy", async () => {
-    const page = await shown.signedIn("/console/datasets/orders?part=insert")
+    const page = await testConsole.signedIn("/console/datasets/orders?part=insert")
     await write(page, "Rows", `[{ "id": ${long} }]`)
-    const request = sent(page, "/v1/datasets/orders/rows")
+    const request = requestTo(page, "/v1/datasets/orders/rows")
     await page.getByRole("button", { name: "Insert" }).click()
     expect((await request).postData()).to.include(`{"id":${long}}`)
     await page.getByRole("alert").getByText(remedy).waitFor()
   })
 
   it("is refused in place of an approved input", async () => {
-    const { host } = shown
+    const { host } = testConsole
     const gated = { name: "Gated", source_kind: "internal", state: "active" }
     const step = { id: "ask", type: "http.request", gate: true, url: "https://crm.example.com/leads", body: { id: 1 } }
     expect((await host.api("POST", "/v1/event-pipelines", { ...gated, pipeline: [step] })).status).to.equal(200)
@@ -66,11 +66,11 @@ describe("an integer beyond 2^53 in the console", () => {
       "an approval",
       async () => (await host.api<{ approvals: { id: string }[] }>("GET", "/v1/approvals?state=pending")).body.approvals[0],
     )
-    const page = await shown.signedIn(`/console/approvals/${id}`)
+    const page = await testConsole.signedIn(`/console/approvals/${id}`)
     await page.getByText("Approve with changes").first().click()
     await page.getByLabel("What is to be done instead, whole").fill(`{ "id": ${long} }`)
     await page.getByRole("button", { name: "Approve with changes" }).click()
-    const request = sent(page, `/v1/approvals/${id}/decide`)
+    const request = requestTo(page, `/v1/approvals/${id}/decide`)
     await page.getByRole("dialog").getByRole("button", { name: "Approve with changes" }).click()
     expect((await request).postData()).to.include(`{"id":${long}}`)
     await page.getByRole("alert").getByText(remedy).waitFor()
@@ -78,7 +78,7 @@ describe("an integer beyond 2^53 in the console", () => {
   })
 
   it("is found in the document of a pipeline, at its line", async () => {
-    const page = await shown.signedIn("/console/new-pipeline")
+    const page = await testConsole.signedIn("/console/new-pipeline")
     await write(page, "Document", `name: Ids\npipeline:\n  - { type: respond, body: { id: ${long} } }\n`)
     await page.locator(".cm-lint-marker-error").first().hover()
     await page.getByText("put it in quotes").first().waitFor()

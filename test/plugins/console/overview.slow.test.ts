@@ -8,19 +8,19 @@ import { until } from "../../waiting.ts"
 import { consoleUnderTest } from "./browser.ts"
 
 describe("the overview", () => {
-  const shown = consoleUnderTest()
+  const testConsole = consoleUnderTest()
 
   it("is calm where nothing happened yet", async () => {
-    const page = await shown.signedIn("/console")
+    const page = await testConsole.signedIn("/console")
     await page.getByText("Nothing waits for a decision.").waitFor()
     await page.getByText("No experiment runs.").waitFor()
     await page.getByText("Nothing is connected.").waitFor()
     await page.getByText("Mail leaves from the default sender.").waitFor()
-    await shown.looksRight(page, "overview-empty")
+    await testConsole.looksRight(page, "overview-empty")
   })
 
   it("shows dead letters, which are retried there, domains that are not verified, and what waits", async () => {
-    const { api } = shown.host
+    const { api } = testConsole.host
     await api("POST", "/v1/sending-domains", { domain: "example.com", from_local_part: "hello", from_name: "Ada" })
     await api("POST", "/v1/event-pipelines", {
       name: "Tell the CRM",
@@ -30,22 +30,22 @@ describe("the overview", () => {
     })
     await api("POST", "/v1/event-pipelines/tell-the-crm/events", { payload: { email: "ada@example.com" } })
     await until("a dead letter", async () => (await api<{ jobs: unknown[] }>("GET", "/v1/jobs")).body.jobs[0])
-    const page = await shown.signedIn("/console")
+    const page = await testConsole.signedIn("/console")
     const queue = page.getByRole("region", { name: "Queue" })
     await queue.getByText("pipeline.deferred").waitFor()
     await page.getByRole("region", { name: "Sending domains" }).getByText("pending").waitFor()
-    await shown.looksRight(page, "overview")
+    await testConsole.looksRight(page, "overview")
     await queue.getByRole("link", { name: "dead letters" }).press("Enter")
     await page.getByRole("heading", { name: "jobs" }).waitFor()
     expect(new URL(page.url()).search).to.equal("?state=dead")
     await page.goBack()
     await page.getByRole("link", { name: "example.com" }).press("Enter")
     await page.getByRole("button", { name: "Check now" }).waitFor()
-    await shown.looksRight(page, "sending-domain")
+    await testConsole.looksRight(page, "sending-domain")
   })
 
   it("leads to what waits for a decision, which shows its exact input, and is decided once that is confirmed", async () => {
-    const { api } = shown.host
+    const { api } = testConsole.host
     const gated = await api("POST", "/v1/event-pipelines", {
       name: "Gated",
       state: "active",
@@ -60,10 +60,10 @@ describe("the overview", () => {
       "an approval",
       async () => (await api<{ approvals: { id: string }[] }>("GET", "/v1/approvals?state=pending")).body.approvals[0],
     )
-    const page = await shown.signedIn("/console")
+    const page = await testConsole.signedIn("/console")
     await page.getByRole("region", { name: "Approvals that wait" }).getByRole("link").first().press("Enter")
     await page.getByRole("region", { name: "Exact input" }).getByText("<b>ada</b>@example.com").waitFor()
-    await shown.looksRight(page, "approval")
+    await testConsole.looksRight(page, "approval")
     // How it is decided without a button.
     await page.locator(".same").filter({ hasText: "approvals.decide" }).locator("summary").press("Enter")
     await page.getByText(`millrace approvals decide ${id} --digest`).waitFor()
@@ -73,22 +73,22 @@ describe("the overview", () => {
     await page.getByRole("region", { name: "Decision" }).getByText("Not this one.").waitFor()
     const decided = await api<{ state: string; note: string }>("GET", `/v1/approvals/${id}`)
     expect([decided.body.state, decided.body.note]).to.deep.equal(["rejected", "Not this one."])
-    await page.goto(`${shown.host.url}/console/approvals`)
+    await page.goto(`${testConsole.host.url}/console/approvals`)
     await page.getByRole("region", { name: "Approvals" }).getByText("rejected").waitFor()
-    await shown.looksRight(page, "approvals")
+    await testConsole.looksRight(page, "approvals")
 
     // Another one is approved, as what its reader has made of it.
     await api("POST", "/v1/event-pipelines/gated/events", { payload: { email: "grace@example.com" } })
     const waiting = async () => (await api<{ approvals: { id: string }[] }>("GET", "/v1/approvals?state=pending")).body.approvals[0]
     const other = await until("another approval", waiting)
-    await page.goto(`${shown.host.url}/console/approvals/${other.id}`)
+    await page.goto(`${testConsole.host.url}/console/approvals/${other.id}`)
     await page.getByText("Approve with changes").first().press("Enter")
     const edited = page.getByLabel("What is to be done instead, whole")
-    const given = await edited.inputValue()
-    await edited.fill(given.slice(1))
+    const text = await edited.inputValue()
+    await edited.fill(text.slice(1))
     await page.getByRole("button", { name: "Approve with changes" }).press("Enter")
     await page.getByRole("alert").getByText("is not JSON").waitFor()
-    await edited.fill(given.replace("grace@", "hopper@"))
+    await edited.fill(text.replace("grace@", "hopper@"))
     await page.getByRole("button", { name: "Approve with changes" }).press("Enter")
     await page.getByRole("dialog").getByRole("button", { name: "Approve with changes" }).press("Enter")
     await page.getByRole("heading", { name: "What became of it" }).waitFor()
@@ -98,7 +98,7 @@ describe("the overview", () => {
   })
 
   it("lets the only admin decide an own request after a sign-in, and not in a session of a key", async () => {
-    const { host } = shown
+    const { host } = testConsole
     const me = (await host.api<{ user: { id: string }; credential: { id: string } }>("GET", "/v1/me")).body
     const id = randomUUID()
     await host.get(UnitsOfWork).run((work) => {
@@ -112,10 +112,10 @@ describe("the overview", () => {
         job: randomUUID(),
       })
     })
-    const byKey = await shown.signedIn(`/console/approvals/${id}`)
+    const byKey = await testConsole.signedIn(`/console/approvals/${id}`)
     await byKey.getByText("This is your own request.").waitFor()
     expect(await byKey.getByRole("button", { name: "Reject" }).count()).to.equal(0)
-    const page = await shown.signedInAsOwner(`/console/approvals/${id}`)
+    const page = await testConsole.signedInAsOwner(`/console/approvals/${id}`)
     await page.getByRole("button", { name: "Reject" }).press("Enter")
     await page.getByRole("dialog").getByRole("button", { name: "Reject" }).press("Enter")
     await page.getByRole("heading", { name: "What became of it" }).waitFor()

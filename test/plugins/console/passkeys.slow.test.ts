@@ -13,7 +13,7 @@ const testMs = 600_000
 const [email, newEmail] = ["ada@example.com", "ada@lovelace.example"]
 
 describe("a passkey in the console", () => {
-  const shown = new ConsoleUnderTest()
+  const consoleUnderTest = new ConsoleUnderTest()
   let host: TestHost
   let browser: Awaited<ReturnType<typeof launchChromium>>
   let page: Page
@@ -58,7 +58,7 @@ describe("a passkey in the console", () => {
   it("is offered after a sign-in by mail until a dismissal, and signs in with a click", async () => {
     await signInByMail(host, page, email)
     await offer().waitFor()
-    await shown.looksRight(page, "passkey-offer")
+    await consoleUnderTest.looksRight(page, "passkey-offer")
     await press("Not now")
     await page.reload()
     await page.getByRole("navigation", { name: "Areas" }).waitFor()
@@ -71,7 +71,7 @@ describe("a passkey in the console", () => {
     await offer().getByRole("button", { name: "Add a passkey" }).click()
     await offer().getByText("Next time this device signs you in").waitFor()
     await press("Sign out")
-    await shown.looksRight(page, "sign-in")
+    await consoleUnderTest.looksRight(page, "sign-in")
     await press("Sign in with a passkey")
     await page.getByRole("button", { name: "Sign out" }).waitFor()
     const me = (await page.evaluate(`fetch("/v1/me").then((answer) => answer.json())`)) as {
@@ -95,7 +95,7 @@ describe("a passkey in the console", () => {
     await press("Change address")
     const code = page.getByRole("form", { name: "Confirm address" }).getByLabel("code")
     await page.getByRole("status").getByText("a mail with a code is on its way").waitFor()
-    await shown.looksRight(page, "account-address")
+    await consoleUnderTest.looksRight(page, "account-address")
     const { subject } = await mailTo(host, newEmail)
     await code.fill(/^\d{6}/.exec(subject)?.[0] ?? "")
     await confirm("Confirm address")
@@ -106,7 +106,7 @@ describe("a passkey in the console", () => {
     await page.getByLabel("Name of the passkey This device").fill("Laptop")
     await page.keyboard.press("Enter")
     await page.getByLabel("Name of the passkey Laptop").waitFor()
-    await shown.looksRight(page, "account")
+    await consoleUnderTest.looksRight(page, "account")
     await confirm("Remove")
     await page.getByText("A passkey signs you in with this device").waitFor()
   })
@@ -116,7 +116,7 @@ describe("a passkey in the console", () => {
     await page.getByLabel("Name of the passkey This device").waitFor()
     await confirm("Delete your account")
     await page.getByText("Your account was deleted.").waitFor()
-    await shown.looksRight(page, "account-deleted")
+    await consoleUnderTest.looksRight(page, "account-deleted")
     await press("Sign in with a passkey")
     await page.getByRole("alert").getByText("passkey").waitFor()
     expect(await page.getByRole("button", { name: "Sign out" }).count()).to.equal(0)

@@ -10,37 +10,37 @@ import { consoleUnderTest } from "./browser.ts"
 const paths = `${import.meta.dirname}/sample`
 
 describe("screens of plugins", () => {
-  const shown = consoleUnderTest({ env: { MILLRACE_PLUGINS_PATHS: paths } })
+  const testConsole = consoleUnderTest({ env: { MILLRACE_PLUGINS_PATHS: paths } })
   before(async () => {
-    await shown.host.api("POST", "/v1/datasets", { name: "Website leads" })
+    await testConsole.host.api("POST", "/v1/datasets", { name: "Website leads" })
   })
 
   it("stand in the navigation, load their script when they are shown, and keep filters in the address", async () => {
-    const page = await shown.signedIn("/console")
+    const page = await testConsole.signedIn("/console")
     const loaded: string[] = []
     page.on("request", (request) => void loaded.push(new URL(request.url()).pathname))
     await page.getByRole("region", { name: "Sample card" }).getByText("1").waitFor()
-    await shown.tabTo(page, "Sample")
+    await testConsole.tabTo(page, "Sample")
     await page.keyboard.press("Enter")
     await page.getByRole("heading", { name: "Sample" }).waitFor()
     expect(loaded.filter((path) => path.startsWith("/console-assets/chunk-"))).to.not.deep.equal([])
     await page.getByRole("link", { name: "website-leads" }).waitFor()
-    await shown.looksRight(page, "sample-lists")
-    await shown.tabTo(page, "state")
+    await testConsole.looksRight(page, "sample-lists")
+    await testConsole.tabTo(page, "state")
     await page.keyboard.press("n")
     await until("the filter in the address", async () => new URL(page.url()).searchParams.get("state") === "new" || undefined)
     await page.reload()
     await page.getByText("State: new").waitFor()
-    await shown.tabTo(page, "Pictures")
+    await testConsole.tabTo(page, "Pictures")
     await page.keyboard.press("Enter")
     await page.locator(".rates canvas").waitFor()
-    await shown.looksRight(page, "sample-pictures")
+    await testConsole.looksRight(page, "sample-pictures")
   })
 
   it("draw rates in the colours of the look, in a browser of no language", async () => {
-    const page = await shown.signedIn("/console")
+    const page = await testConsole.signedIn("/console")
     await page.addInitScript(`Object.defineProperty(Navigator.prototype, "language", { get: () => "en-US@posix", configurable: true })`)
-    await page.goto(`${shown.host.url}/console/sample?part=two`)
+    await page.goto(`${testConsole.host.url}/console/sample?part=two`)
     const colours = `[...document.querySelectorAll(".rates canvas")].map((canvas) => canvas.toDataURL()).join()`
     await page.locator(".rates canvas").waitFor()
     const light = String(await page.evaluate(colours))
@@ -49,37 +49,37 @@ describe("screens of plugins", () => {
   })
 
   it("show a million rows with few of them in the document", async () => {
-    const page = await shown.signedIn("/console/sample")
+    const page = await testConsole.signedIn("/console/sample")
     const table = page.getByRole("table", { name: "A million numbers" })
     await table.focus()
     const cells = table.locator("[role=cell]:first-child")
     const first = async () => Number(await cells.first().textContent())
-    const seen = async (what: string, isThere: (number: number) => boolean) =>
+    const expectCount = async (what: string, isThere: (number: number) => boolean) =>
       await until(what, async () => ((await table.getByRole("row").count()) > 5 && isThere(await first())) || undefined)
     await page.keyboard.press("End")
-    await seen("the end of the table", (number) => number > 999_900)
+    await expectCount("the end of the table", (number) => number > 999_900)
     // The browser scrolls in steps.
     await until("the last row", async () => (await cells.last().textContent()) === "999999" || undefined)
     expect(await table.getByRole("row").count()).to.be.below(80)
     // A page is a page, although a browser scrolls through fewer rows than there are.
     await page.keyboard.press("PageUp")
-    await seen("the page before", (number) => number < 999_960 && number > 999_900)
+    await expectCount("the page before", (number) => number < 999_960 && number > 999_900)
     await page.keyboard.press("Home")
-    await seen("the start of the table", (number) => number === 0)
+    await expectCount("the start of the table", (number) => number === 0)
     await page.evaluate("{ const it = document.querySelector('main .virtual'); it.scrollTop = (it.scrollHeight - it.clientHeight) / 2 }")
-    await seen("the middle of the table", (number) => Math.abs(number - 500_000) < 100)
+    await expectCount("the middle of the table", (number) => Math.abs(number - 500_000) < 100)
   })
 
   it("edit documents with findings and completions, by the keyboard alone, and let it go by Tab", async () => {
-    const page = await shown.signedIn("/console/sample/website-leads/edit")
+    const page = await testConsole.signedIn("/console/sample/website-leads/edit")
     await page.getByRole("textbox", { name: "Document" }).waitFor()
-    await shown.tabTo(page, "Document")
+    await testConsole.tabTo(page, "Document")
     await page.keyboard.press("Control+End")
     await page.keyboard.type("wrong: true\n")
     await page.locator(".cm-lint-marker-error").waitFor()
     await page.keyboard.type("stat")
     await page.getByRole("option", { name: "state_of_things" }).waitFor()
-    await shown.looksRight(page, "sample-editor")
+    await testConsole.looksRight(page, "sample-editor")
     await page.keyboard.press("Enter")
     await page.locator("[data-test=text]").getByText("state_of_things").waitFor()
     await page.keyboard.press("Control+Enter")
@@ -91,11 +91,11 @@ describe("screens of plugins", () => {
   })
 
   it("are not there for who lacks an operation that they need, nor are buttons that would be refused", async () => {
-    const made = await shown.host.api<{ secret: string }>("POST", "/v1/api-keys", { name: "Reader", role: "guest" })
-    const page = await shown.signedIn("/console/sample", { key: made.body.secret })
+    const response = await testConsole.host.api<{ secret: string }>("POST", "/v1/api-keys", { name: "Reader", role: "guest" })
+    const page = await testConsole.signedIn("/console/sample", { key: response.body.secret })
     await page.getByRole("link", { name: "website-leads" }).waitFor()
     expect(await page.getByRole("button", { name: "Make" }).count()).to.equal(0)
-    await page.goto(`${shown.host.url}/console/sample/secret`)
+    await page.goto(`${testConsole.host.url}/console/sample/secret`)
     await page.getByRole("heading").first().waitFor()
     expect(await page.getByRole("heading", { name: "Sample" }).count()).to.equal(0)
   })
@@ -103,27 +103,27 @@ describe("screens of plugins", () => {
 
 describe("the console while its service is away", () => {
   const dataDir = mkdtempSync(join(tmpdir(), "millrace-console-"))
-  const shown = consoleUnderTest({ env: { MILLRACE_PLUGINS_PATHS: paths }, dataDir })
+  const testConsole = consoleUnderTest({ env: { MILLRACE_PLUGINS_PATHS: paths }, dataDir })
   after(() => rmSync(dataDir, { recursive: true }))
 
   it("says so, goes on by itself, and loses no live message", async () => {
-    await shown.host.api("POST", "/v1/event-pipelines", {
+    await testConsole.host.api("POST", "/v1/event-pipelines", {
       name: "Things",
       state: "active",
       source_kind: "internal",
       pipeline: [{ id: "tell", type: "live.broadcast", channel: "things" }],
     })
     const send = async (name: string) => {
-      const { status } = await shown.host.api("POST", "/v1/event-pipelines/things/events", { payload: { name } })
+      const { status } = await testConsole.host.api("POST", "/v1/event-pipelines/things/events", { payload: { name } })
       expect(status).to.be.below(300)
     }
-    const page = await shown.signedIn("/console/sample", { mayFail: true })
+    const page = await testConsole.signedIn("/console/sample", { mayFail: true })
     await page.getByText("listening:").waitFor()
     await send("early")
     await page.getByText("listening: early").waitFor()
-    await shown.stopService()
+    await testConsole.stopService()
     await page.getByRole("alert").getByText("Connection lost, trying again").waitFor()
-    await shown.startService()
+    await testConsole.startService()
     await send("meanwhile")
     await page.getByText("listening: early, meanwhile").waitFor()
     await page.getByText("Connection lost").waitFor({ state: "detached" })
@@ -132,26 +132,26 @@ describe("the console while its service is away", () => {
   })
 
   it("does nothing twice where an answer was lost, however often the button is pressed", async () => {
-    const page = await shown.signedIn("/console/sample", { mayFail: true })
-    let done = 0
+    const page = await testConsole.signedIn("/console/sample", { mayFail: true })
+    let completed = 0
     await page.route("**/v1/datasets", async (route) => {
       if (route.request().method() !== "POST") return route.continue()
       await route.fetch()
-      done++
+      completed++
       return route.abort()
     })
     const press = async () => {
-      await shown.tabTo(page, "Make")
+      await testConsole.tabTo(page, "Make")
       await page.keyboard.press("Enter")
       await page.getByRole("dialog").getByRole("button", { name: "Make" }).press("Enter")
     }
     await press()
     await page.getByRole("alert").getByText("cannot be reached").first().waitFor()
-    expect(done).to.be.at.least(1)
+    expect(completed).to.be.at.least(1)
     await page.unroute("**/v1/datasets")
     await press()
     await page.getByRole("link", { name: "made-by-a-button" }).waitFor()
-    const listed = await shown.host.api<{ datasets: { slug: string }[] }>("GET", "/v1/datasets")
-    expect(listed.body.datasets.map(({ slug }) => slug)).to.deep.equal(["made-by-a-button"])
+    const response = await testConsole.host.api<{ datasets: { slug: string }[] }>("GET", "/v1/datasets")
+    expect(response.body.datasets.map(({ slug }) => slug)).to.deep.equal(["made-by-a-button"])
   })
 })

@@ -5,21 +5,21 @@ import { addUser } from "../identity/people.ts"
 import { consoleUnderTest } from "./browser.ts"
 
 describe("sign-in by mail in the console", () => {
-  const shown = consoleUnderTest()
+  const testConsole = consoleUnderTest()
 
   const mailed = async (count: number) => {
-    shown.host.clock.move(1_000)
-    const mail = await until("the mail", () => shown.host.mails.length >= count && shown.host.mails.at(-1))
+    testConsole.host.clock.move(1_000)
+    const mail = await until("the mail", () => testConsole.host.mails.length >= count && testConsole.host.mails.at(-1))
     return { code: /^\d{6}/.exec(mail.subject)?.[0] ?? "", link: /https?:\S+#link=\S+/.exec(mail.text)?.[0] ?? "" }
   }
 
   it("opens the place of the address with the code, and with the link after a click", async () => {
-    await addUser(shown.host, "ada@example.com")
-    const page = await shown.open("/console/datasets")
+    await addUser(testConsole.host, "ada@example.com")
+    const page = await testConsole.open("/console/datasets")
     await page.getByLabel("Email").fill("ada@example.com")
     await page.keyboard.press("Enter")
     await page.getByLabel("Code", { exact: true }).waitFor()
-    await shown.looksRight(page, "sign-in-code")
+    await testConsole.looksRight(page, "sign-in-code")
     const { code } = await mailed(1)
     await page.getByLabel("Code", { exact: true }).fill(code)
     await page.keyboard.press("Enter")
@@ -38,23 +38,23 @@ describe("sign-in by mail in the console", () => {
 
   it("refuses an old code and too many codes, with the remedy", async () => {
     const email = "grace@example.com"
-    await addUser(shown.host, email)
-    const page = await shown.open("/console", { mayFail: true })
+    await addUser(testConsole.host, email)
+    const page = await testConsole.open("/console", { mayFail: true })
     await page.getByLabel("Email").fill(email)
     await page.keyboard.press("Enter")
     await page.getByLabel("Code", { exact: true }).waitFor()
-    const { code } = await mailed(shown.host.mails.length + 1)
-    shown.host.clock.move(11 * 60_000)
+    const { code } = await mailed(testConsole.host.mails.length + 1)
+    testConsole.host.clock.move(11 * 60_000)
     await page.getByLabel("Code", { exact: true }).fill(code)
     await page.keyboard.press("Enter")
     await page.getByRole("alert").getByText("Ask for a new code").waitFor()
-    await shown.looksRight(page, "sign-in-old-code")
+    await testConsole.looksRight(page, "sign-in-old-code")
     for (let count = 2; count <= 6; count++) {
       const answered = page.waitForResponse("**/console-session/code")
       await page.getByRole("button", { name: "Mail a new code" }).click()
       await answered
     }
     await page.getByRole("alert").getByText("sign-in codes an hour are the limit").waitFor()
-    await shown.looksRight(page, "sign-in-too-many")
+    await testConsole.looksRight(page, "sign-in-too-many")
   })
 })

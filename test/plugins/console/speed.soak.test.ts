@@ -14,37 +14,37 @@ const frameMs = 1_000 / 60
 
 describe("the speed of the console", () => {
   let servers: Servers
-  const shown = consoleUnderTest(async () => {
+  const testConsole = consoleUnderTest(async () => {
     servers = await startServers()
     return optionsOf(servers)
   })
   before(async () => {
-    await new Filling(shown.host, servers).all()
-    await shown.host.api("POST", "/v1/datasets", { name: "Many" })
+    await new Filling(testConsole.host, servers).all()
+    await testConsole.host.api("POST", "/v1/datasets", { name: "Many" })
     for (let from = 0; from < rows; from += perCall) {
       const more = Array.from({ length: perCall }, (_, at) => ({ email: `lead-${from + at}@example.com`, name: "Lead", budget: from + at }))
-      expect((await shown.host.api("POST", "/v1/datasets/many/rows", { rows: more, key: "email" })).status).to.equal(200)
+      expect((await testConsole.host.api("POST", "/v1/datasets/many/rows", { rows: more, key: "email" })).status).to.equal(200)
     }
   })
   after(() => servers.close())
 
   it("shows each area within 300 ms of the answer to its data", async () => {
-    const page = await shown.signedIn("/console")
+    const page = await testConsole.signedIn("/console")
     const areas = (await page.evaluate(`[...document.querySelectorAll("nav.areas a")].map((link) => link.pathname)`)) as string[]
     expect(areas.length).to.be.greaterThan(15)
     await page.addInitScript(watch)
-    const taken: (readonly [path: string, ms: number])[] = []
+    const durations: (readonly [path: string, ms: number])[] = []
     for (const path of ["/console", ...areas, "/console/datasets/many"]) {
-      await page.goto(shown.host.url + path)
+      await page.goto(testConsole.host.url + path)
       const ms = await until(`${path} being shown`, async () => ((await page.evaluate("globalThis.sinceAnswer")) as number) || undefined)
-      taken.push([path, ms])
+      durations.push([path, ms])
     }
-    console.log(`      ${taken.map(([path, ms]) => `${path} ${Math.round(ms)} ms`).join(", ")}`)
-    for (const [path, ms] of taken) expectWithin(300, ms, path)
+    console.log(`      ${durations.map(([path, ms]) => `${path} ${Math.round(ms)} ms`).join(", ")}`)
+    for (const [path, ms] of durations) expectWithin(300, ms, path)
   })
 
   it("scrolls through rows in frames of a 60th of a second", async () => {
-    const page = await shown.signedIn("/console/datasets/many")
+    const page = await testConsole.signedIn("/console/datasets/many")
     const table = page.getByRole("table", { name: "Rows of Many" })
     await table.getByRole("row").nth(5).waitFor()
     await table.focus()
@@ -55,10 +55,10 @@ describe("the speed of the console", () => {
     const busyMs = await busyOf(page)
     const before = await busyMs()
     const frames = Number(await page.evaluate(scroll))
-    const each = ((await busyMs()) - before) / frames
-    console.log(`      ${frames} frames, ${each.toFixed(1)} ms of the page's thread each`)
+    const value = ((await busyMs()) - before) / frames
+    console.log(`      ${frames} frames, ${value.toFixed(1)} ms of the page's thread each`)
     expect(frames).to.be.greaterThan(100)
-    expectWithin(frameMs, each, "work of a frame")
+    expectWithin(frameMs, value, "work of a frame")
   })
 })
 

@@ -50,15 +50,16 @@ onBothStores("webhooks in any order", (leg) => {
     await host.api("PUT", "/v1/event-pipelines/webhooks-of-twilio", { pipeline })
     await connect(host, providers, urls.twilio)
     host.clock.set(noon)
-    await deliver([{ meta: said("hi", -10, { body: "Hi" }) }])
+    await deliver([{ meta: messageOf("hi", -10, { body: "Hi" }) }])
     await deliver([{ twilio: text("hi", "Hi") }])
     parts = [...received, ...reports(await sendAll("chat_app"), await sendAll("sms"))]
-    await settled()
+    await whenSettled()
     sentOnly = await everything()
   })
   after(() => providers.close())
 
-  const said = (id: string, minutes: number, more: object) => chatMessage(`wamid.o-${id}`, person, { at: noon + minutes * minute, ...more })
+  const messageOf = (id: string, minutes: number, more: object) =>
+    chatMessage(`wamid.o-${id}`, person, { at: noon + minutes * minute, ...more })
   const text = (id: string, Body: string, more: object = {}) => ({
     ...{ MessageSid: `SMo-${id}`, From: person, To: own, Body, SmsStatus: "received", ...more },
   })
@@ -68,17 +69,22 @@ onBothStores("webhooks in any order", (leg) => {
 
   /** Messages of one second, of long ago, that answer and change others, and that opt out and in. */
   const received: Part[] = [
-    { meta: said("late", -600, { name: "Long ago", body: "First of all" }) },
-    { meta: said("same1", -3, { name: "One", body: "Same second" }) },
-    { meta: said("same2", -3, { name: "Two", body: "Same second, too" }) },
-    { meta: said("place", -4, { type: "location", body: { latitude: 52.5, longitude: 13.4, name: "Berlin" } }) },
-    { meta: said("like", -3, { type: "reaction", body: { message_id: "wamid.o-hi", emoji: "👍" } }) },
-    { meta: said("unlike", -2, { type: "reaction", body: { message_id: "wamid.o-hi", emoji: "" } }) },
-    { meta: said("edit", -1.9, { type: "edit", body: { original_message_id: "wamid.o-same1", message: { text: { body: "Edited" } } } }) },
-    { meta: said("revoke", -1.8, { type: "revoke", body: { original_message_id: "wamid.o-same2" } }) },
-    { meta: said("file", -5, { type: "image", body: { id: "media-1", mime_type: "image/png", caption: "Look" } }) },
-    { meta: said("stop", -6, { body: "STOP" }) },
-    { meta: said("start", -6, { body: "START" }) },
+    { meta: messageOf("late", -600, { name: "Long ago", body: "First of all" }) },
+    { meta: messageOf("same1", -3, { name: "One", body: "Same second" }) },
+    { meta: messageOf("same2", -3, { name: "Two", body: "Same second, too" }) },
+    { meta: messageOf("place", -4, { type: "location", body: { latitude: 52.5, longitude: 13.4, name: "Berlin" } }) },
+    { meta: messageOf("like", -3, { type: "reaction", body: { message_id: "wamid.o-hi", emoji: "👍" } }) },
+    { meta: messageOf("unlike", -2, { type: "reaction", body: { message_id: "wamid.o-hi", emoji: "" } }) },
+    {
+      meta: messageOf("edit", -1.9, {
+        type: "edit",
+        body: { original_message_id: "wamid.o-same1", message: { text: { body: "Edited" } } },
+      }),
+    },
+    { meta: messageOf("revoke", -1.8, { type: "revoke", body: { original_message_id: "wamid.o-same2" } }) },
+    { meta: messageOf("file", -5, { type: "image", body: { id: "media-1", mime_type: "image/png", caption: "Look" } }) },
+    { meta: messageOf("stop", -6, { body: "STOP" }) },
+    { meta: messageOf("start", -6, { body: "START" }) },
     { meta: chosen("stop", -8) },
     { meta: chosen("resume", -7) },
     { twilio: text("a", "One") },
@@ -89,41 +95,41 @@ onBothStores("webhooks in any order", (leg) => {
 
   /** Three messages that the provider took, and one of which it did not say so. */
   async function sendAll(channel: "chat_app" | "sms"): Promise<Sent[]> {
-    const sent: Sent[] = []
-    providers.instead = (one, response) => {
-      sent.push(one)
-      if (one.text === "3") response.destroy()
-      return one.text === "3"
+    const messages: Sent[] = []
+    providers.instead = (message, response) => {
+      messages.push(message)
+      if (message.text === "3") response.destroy()
+      return message.text === "3"
     }
     for (let n = 0; n < 4; n++) {
-      const asked = { channel, from: own, to: person, text: String(n) }
-      const { status, body } = await patiently(() => host.api("POST", "/v1/voice/messages", asked))
+      const request = { channel, from: own, to: person, text: String(n) }
+      const { status, body } = await patiently(() => host.api("POST", "/v1/voice/messages", request))
       expect(status, JSON.stringify(body)).to.equal(200)
-      await until("the call", () => sent.length === n + 1)
+      await until("the call", () => messages.length === n + 1)
     }
-    return sent
+    return messages
   }
 
   function reports(chat: readonly Sent[], sms: readonly Sent[]): Part[] {
-    const told = ({ provider_id: id, message_id }: Sent, status: string, more: object = {}): Part => ({
+    const statusOf = ({ provider_id: id, message_id }: Sent, status: string, more: object = {}): Part => ({
       meta: { statuses: [{ id, status, timestamp: String(noon / 1_000), biz_opaque_callback_data: message_id, ...more }] },
     })
     const failed = (code: number, title: string) => ({ errors: [{ code, title }] })
-    const toldText = ({ provider_id, message_id }: Sent, MessageStatus: string, more: object = {}): Part => ({
+    const textStatusOf = ({ provider_id, message_id }: Sent, MessageStatus: string, more: object = {}): Part => ({
       twilio: { MessageSid: provider_id, MessageStatus, To: person, From: own, ...more },
       query: `?message_id=${message_id}`,
     })
     const stranger = { provider_id: "wamid.of-somebody-else", message_id: "" }
     return [
-      ...["sent", "delivered", "read"].map((state) => told(chat[0] as Sent, state)),
-      ...[failed(131026, "Undeliverable"), failed(131047, "Window")].map((more) => told(chat[1] as Sent, "failed", more)),
-      ...[told(chat[2] as Sent, "failed", failed(131050, "Stopped marketing")), told(chat[2] as Sent, "sent")],
-      ...["delivered", "sent"].map((state) => told(chat[3] as Sent, state)),
-      told(stranger, "read"),
-      ...["queued", "sent", "delivered"].map((state) => toldText(sms[0] as Sent, state)),
-      ...[toldText(sms[1] as Sent, "undelivered", { ErrorCode: "30003" }), toldText(sms[1] as Sent, "sent")],
-      toldText(sms[2] as Sent, "failed", { ErrorCode: "21610", ErrorMessage: "Unsubscribed" }),
-      ...["sent", "delivered"].map((state) => toldText(sms[3] as Sent, state)),
+      ...["sent", "delivered", "read"].map((state) => statusOf(chat[0] as Sent, state)),
+      ...[failed(131026, "Undeliverable"), failed(131047, "Window")].map((more) => statusOf(chat[1] as Sent, "failed", more)),
+      ...[statusOf(chat[2] as Sent, "failed", failed(131050, "Stopped marketing")), statusOf(chat[2] as Sent, "sent")],
+      ...["delivered", "sent"].map((state) => statusOf(chat[3] as Sent, state)),
+      statusOf(stranger, "read"),
+      ...["queued", "sent", "delivered"].map((state) => textStatusOf(sms[0] as Sent, state)),
+      ...[textStatusOf(sms[1] as Sent, "undelivered", { ErrorCode: "30003" }), textStatusOf(sms[1] as Sent, "sent")],
+      textStatusOf(sms[2] as Sent, "failed", { ErrorCode: "21610", ErrorMessage: "Unsubscribed" }),
+      ...["sent", "delivered"].map((state) => textStatusOf(sms[3] as Sent, state)),
     ]
   }
 
@@ -136,17 +142,17 @@ onBothStores("webhooks in any order", (leg) => {
   }
 
   /** Nothing is left to be brought up to date. */
-  async function settled(): Promise<void> {
+  async function whenSettled(): Promise<void> {
     const types = ["conversations.fold", "conversations.settle", "conversations.media", "conversations.send"]
     await until("every job being done", async () => {
-      const left = await host
+      const remaining = await host
         .get(Store)
         .open(JobCollection)
         .find({ type: { $in: types } })
-      expect(left.filter(({ state }) => state === "dead")).to.deep.equal([])
+      expect(remaining.filter(({ state }) => state === "dead")).to.deep.equal([])
       // Two that met try again a moment later.
       host.clock.move(1_000)
-      return left.length === 0
+      return remaining.length === 0
     })
     host.clock.set(noon)
   }
@@ -157,8 +163,8 @@ onBothStores("webhooks in any order", (leg) => {
 
   async function everything(): Promise<Map<string, Document[]>> {
     const read = async (name: string) => {
-      const found = await host.get(Store).open(collectionNamed(host, name), host.organization.id).find({}, { limit: 500 })
-      return [name, found.map(({ organization_id: _organization, ...doc }) => doc as Document)] as const
+      const matches = await host.get(Store).open(collectionNamed(host, name), host.organization.id).find({}, { limit: 500 })
+      return [name, matches.map(({ organization_id: _organization, ...doc }) => doc as Document)] as const
     }
     return new Map(await Promise.all(stored.map(read)))
   }
@@ -176,9 +182,9 @@ onBothStores("webhooks in any order", (leg) => {
           organization: host.organization.id,
         })),
       )
-    const commit = (made: ReturnType<typeof writes>) =>
+    const commit = (created: ReturnType<typeof writes>) =>
       host.get(UnitsOfWork).run((work) => {
-        for (const write of made) work.write(write)
+        for (const write of created) work.write(write)
       })
     await commit(writes(now, ({ id }) => ({ kind: "remove", id })))
     await commit(writes(sentOnly, (doc) => ({ kind: "insert", doc })))
@@ -202,7 +208,7 @@ onBothStores("webhooks in any order", (leg) => {
 
   it("are the same conversations, messages, delivery states and ledgers", async () => {
     for (const part of parts) await deliver([part])
-    await settled()
+    await whenSettled()
     const expected = await readModel()
     const states = [...expected.matchAll(/"direction": "out"[^}]*?"state": "(\w+)"/g)].map(([, state]) => state)
     expect(states.sort()).to.deep.equal(["delivered", "delivered", "delivered", "failed", "failed", "failed", "failed", "read"])
@@ -225,7 +231,7 @@ onBothStores("webhooks in any order", (leg) => {
       }
       if (atOnce) await Promise.all(groups.map(deliver))
       else for (const group of groups) await deliver(group)
-      await settled()
+      await whenSettled()
       const [found, wanted] = [(await readModel()).split("\n"), expected.split("\n")]
       const differing = found.map((line, at) => `${at}: ${line} instead of ${wanted[at]}`).filter((_, at) => found[at] !== wanted[at])
       expect(differing.slice(0, 10)).to.deep.equal([])

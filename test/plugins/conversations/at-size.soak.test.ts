@@ -32,7 +32,7 @@ onBothStores("conversations at size", ({ start }) => {
     const list = async (query: string) => (await host.api<List>("GET", `${path}?${query}`)).body
     const [newest] = (await list("limit=1")).conversations
     let cursor = ""
-    const asked: Record<string, (place: number) => Promise<unknown>> = {
+    const request: Record<string, (place: number) => Promise<unknown>> = {
       "first page of 50": () => list("limit=50"),
       "first page of 200": () => list("limit=200"),
       "page after page of 50": async () => {
@@ -44,7 +44,7 @@ onBothStores("conversations at size", ({ start }) => {
       "of one person": (place) => list(`address=${encodeURIComponent(addressOf((place * 211) % conversations))}`),
       "one with its messages": () => host.api("GET", `${path}/${newest?.session_id}`),
     }
-    for (const [what, ask] of Object.entries(asked)) {
+    for (const [what, ask] of Object.entries(request)) {
       for (let place = 0; place < 10; place++) await ask(place)
       const times: number[] = []
       for (let place = 0; place < asks; place++) {

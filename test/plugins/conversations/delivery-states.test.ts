@@ -12,12 +12,12 @@ const report = fc.record({ state: fc.constantFrom("accepted", "sent", "failed", 
 const own = fc.constantFrom("queued", "sending", "unknown", "refused", "accepted", "failed")
 
 describe("the state of a sent message", () => {
-  const known = fc.record({ state: own, error })
+  const inputs = fc.record({ state: own, error })
   const reports = fc.array(report, { maxLength: 8 })
 
   it("is the same in any order of its reports, however often each comes, and whenever they are looked at", () => {
     const many = reports.chain((all) => fc.tuple(fc.constant(all), fc.shuffledSubarray(all, { minLength: all.length }), fc.subarray(all)))
-    const property = fc.property(known, many, fc.nat(), (first, [all, drawn, again], cut) => {
+    const property = fc.property(inputs, many, fc.nat(), (first, [all, drawn, again], cut) => {
       const expected = joined(first, all)
       expect(joined(first, [...drawn, ...again])).to.deep.equal(expected)
       // A look in between, as a job has it that runs before the last report came.
@@ -30,7 +30,7 @@ describe("the state of a sent message", () => {
 
   it("never falls, and is one that was reported or known", () => {
     const rank = (state: (typeof deliveryStates)[number]) => deliveryStates.indexOf(state)
-    const property = fc.property(known, reports, report, (first, before, last) => {
+    const property = fc.property(inputs, reports, report, (first, before, last) => {
       const [earlier, later] = [joined(first, before), joined(first, [...before, last])]
       expect(rank(later.state)).to.be.at.least(rank(earlier.state))
       expect(rank(later.state)).to.be.at.least(rank(last.state))

@@ -28,21 +28,21 @@ describe("idle conversations", () => {
   })
 
   let count = 0
-  const said = new Map<string, number>()
+  const counts = new Map<string, number>()
   const say = async (person: string, body: string) => {
-    const messages = (said.get(person) ?? 0) + 1
-    said.set(person, messages)
+    const messages = (counts.get(person) ?? 0) + 1
+    counts.set(person, messages)
     const value = chatMessage(`wamid.d${++count}`, person, { at: host.clock.now(), body })
     expect((await patiently(() => postMeta(urls.meta, value))).status).to.equal(200)
     await until("it being counted", async () => {
-      const found = await conversationOf(host, "chatapp", person)
-      return found?.message_count === messages
+      const conversation = await conversationOf(host, "chatapp", person)
+      return conversation?.message_count === messages
     })
   }
   const closed = (person: string) =>
     until("it being closed", async () => {
-      const found = await conversationOf(host, "chatapp", person)
-      return found?.idle_closed_at ? found : undefined
+      const conversation = await conversationOf(host, "chatapp", person)
+      return conversation?.idle_closed_at ? conversation : undefined
     })
 
   it("are summed up by the model, of which only what the person wrote is believed", async () => {
@@ -61,9 +61,9 @@ describe("idle conversations", () => {
     host.clock.move(hour + 60_000)
     expect(server.asked).to.deep.equal([])
     host.clock.move(hour)
-    const found = await closed(person)
-    expect(found.contact).to.deep.equal({ name: "ADA lovelace", email: "ada@example.com" })
-    expect(found).to.deep.include({ summary: "Ada wants a table for two and left her address.", topics: ["reservation", "table"] })
+    const conversation = await closed(person)
+    expect(conversation.contact).to.deep.equal({ name: "ADA lovelace", email: "ada@example.com" })
+    expect(conversation).to.deep.include({ summary: "Ada wants a table for two and left her address.", topics: ["reservation", "table"] })
     expect(server.asked[0]?.text).to.contain("Person: At eight.")
 
     await say(person, "One more thing")
@@ -71,7 +71,7 @@ describe("idle conversations", () => {
       const now = await conversationOf(host, "chatapp", person)
       return now?.idle_closed_at === null ? now : undefined
     })
-    expect(opened).to.deep.include({ contact: found.contact, summary: found.summary })
+    expect(opened).to.deep.include({ contact: conversation.contact, summary: conversation.summary })
     host.clock.move(3 * hour)
     await closed(person)
     expect(server.asked).to.have.length(2)
@@ -82,26 +82,28 @@ describe("idle conversations", () => {
     server.answer(() => "No idea, sorry.")
     await say(person, "My name is Grace Hopper, mail grace@navy.example, call 030 901820")
     host.clock.move(3 * hour)
-    const found = await until("it being closed", async () => {
+    const conversation = await until("it being closed", async () => {
       host.clock.move(60_000)
       const now = await conversationOf(host, "chatapp", person)
       return now?.idle_closed_at ? now : undefined
     })
-    expect(found.contact).to.deep.equal({ name: "Grace Hopper", email: "grace@navy.example", phone: "+4930901820" })
-    expect(found.topics).to.equal(null)
-    expect(found.summary).to.contain("Messages: 1")
-    expect(JSON.stringify(found), "what was said").to.not.contain("call 030")
+    expect(conversation.contact).to.deep.equal({ name: "Grace Hopper", email: "grace@navy.example", phone: "+4930901820" })
+    expect(conversation.topics).to.equal(null)
+    expect(conversation.summary).to.contain("Messages: 1")
+    expect(JSON.stringify(conversation), "what was said").to.not.contain("call 030")
   })
 })
 
 describe("what a person gave", () => {
-  const given = (...texts: string[]) => givenIn(texts, "+493012345678")
+  const startedWith = (...texts: string[]) => givenIn(texts, "+493012345678")
   it("is what they announce, in several languages; the last holds, and nothing is a guess", () => {
-    expect(given("Ich heiße Käthe Kollwitz, ich arbeite bei Siemens")).to.deep.equal({ name: "Käthe Kollwitz", company: "Siemens" })
-    expect(given("Me llamo José de la Cruz.")).to.include({ name: "José" })
-    expect(given("Mi chiamo Leonardo da Vinci")).to.deep.equal({ name: "Leonardo da Vinci" })
-    expect(given("Меня зовут Анна Каренина")).to.deep.equal({ name: "Анна Каренина" })
-    expect(given("a@b.example", "no: c@d.example")).to.deep.equal({ email: "c@d.example" })
-    expect(given("I am interested", "This is great", "my name is not important", "12345", "see you at 8", "user@host")).to.deep.equal({})
+    expect(startedWith("Ich heiße Käthe Kollwitz, ich arbeite bei Siemens")).to.deep.equal({ name: "Käthe Kollwitz", company: "Siemens" })
+    expect(startedWith("Me llamo José de la Cruz.")).to.include({ name: "José" })
+    expect(startedWith("Mi chiamo Leonardo da Vinci")).to.deep.equal({ name: "Leonardo da Vinci" })
+    expect(startedWith("Меня зовут Анна Каренина")).to.deep.equal({ name: "Анна Каренина" })
+    expect(startedWith("a@b.example", "no: c@d.example")).to.deep.equal({ email: "c@d.example" })
+    expect(startedWith("I am interested", "This is great", "my name is not important", "12345", "see you at 8", "user@host")).to.deep.equal(
+      {},
+    )
   })
 })

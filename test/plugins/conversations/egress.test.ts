@@ -80,19 +80,19 @@ describe("writing to people", () => {
     })
   const counted = (kind: Kind, to: string, count: number) =>
     until(`the conversation with ${count} messages`, async () => {
-      const found = await conversationOf(host, kind, to)
-      return found?.message_count === count ? found : undefined
+      const conversation = await conversationOf(host, kind, to)
+      return conversation?.message_count === count ? conversation : undefined
     })
   const lastSent = (kind: Kind, to: string, id: string) =>
     until(`the conversation with ${id}`, async () => {
-      const found = await conversationOf(host, kind, to)
-      return found?.last_outbound_message_id === id ? found : undefined
+      const conversation = await conversationOf(host, kind, to)
+      return conversation?.last_outbound_message_id === id ? conversation : undefined
     })
-  const sentTo = (to: string) => providers.sent.filter((sent) => sent.to === to)
-  const status = (sent: Sent, word: string, more: object = {}) =>
+  const sentTo = (to: string) => providers.sent.filter((message) => message.to === to)
+  const status = (message: Sent, word: string, more: object = {}) =>
     postMeta(urls.meta, {
       statuses: [
-        { id: sent.provider_id, status: word, timestamp: String(host.clock.now() / 1_000), recipient_id: sent.to.slice(1), ...more },
+        { id: message.provider_id, status: word, timestamp: String(host.clock.now() / 1_000), recipient_id: message.to.slice(1), ...more },
       ],
     })
 
@@ -100,14 +100,14 @@ describe("writing to people", () => {
     const to = await writing()
     const { message_id } = await accepted(to)
     const accepting = await inState("chatapp", to, "accepted")
-    const [sent] = sentTo(to) as [Sent]
-    expect(sent).to.include({ channel: "chat_app", text: "Hello", message_id })
-    expect(accepting).to.include({ id: message_id, provider_message_id: sent.provider_id })
-    for (const word of ["read", "sent", "read", "delivered"]) await status(sent, word)
+    const [message] = sentTo(to) as [Sent]
+    expect(message).to.include({ channel: "chat_app", text: "Hello", message_id })
+    expect(accepting).to.include({ id: message_id, provider_message_id: message.provider_id })
+    for (const word of ["read", "sent", "read", "delivered"]) await status(message, word)
     await inState("chatapp", to, "read")
     const conversation = await until("the conversation telling of it", async () => {
-      const found = await conversationOf(host, "chatapp", to)
-      return found?.message_count === 2 ? found : undefined
+      const match = await conversationOf(host, "chatapp", to)
+      return match?.message_count === 2 ? match : undefined
     })
     expect(conversation).to.include({ last_outbound_message_id: message_id, agent_ref: "agent-1" })
 
@@ -193,7 +193,7 @@ describe("writing to people", () => {
     await refreshed(["hello", "paused", "third"])
     await accepted(stranger, hello)
     await inState("chatapp", stranger, "accepted")
-    expect(sentTo(stranger).map((sent) => sent.text)).to.deep.equal(["template hello en_US"])
+    expect(sentTo(stranger).map((message) => message.text)).to.deep.equal(["template hello en_US"])
     const paused = { text: "", template: { name: "paused", language: "en_US" } }
     expect(await refused(stranger, paused)).to.deep.equal([400, "template_not_approved"])
     providers.templates = []
@@ -268,8 +268,8 @@ describe("writing to people", () => {
   it("try again what was certainly not taken, and say so of what was refused", async () => {
     const [to, wrong] = [await writing(), await writing()]
     let limited = 0
-    providers.instead = (sent, response) => {
-      if (sent.to === wrong) json(response, 400, { error: { code: 131026, message: "Message undeliverable" } })
+    providers.instead = (message, response) => {
+      if (message.to === wrong) json(response, 400, { error: { code: 131026, message: "Message undeliverable" } })
       else if (limited++ < 2) json(response, 400, { error: { code: 130429, message: "Rate limit hit" } })
       else return false
       return true
@@ -291,8 +291,8 @@ describe("writing to people", () => {
   it("are unknown, and not sent again, where the provider does not say; until it does", async () => {
     const [lost, never, sms] = [await writing(), await writing(), person()]
     const broken: Sent[] = []
-    providers.instead = (sent, response) => {
-      broken.push(sent)
+    providers.instead = (message, response) => {
+      broken.push(message)
       response.destroy()
       return true
     }
@@ -302,7 +302,7 @@ describe("writing to people", () => {
     const unknown = await inState("chatapp", never, "unknown")
     const text = await inState("text", sms, "unknown")
     expect(unknown).to.include({ provider_message_id: "" })
-    const of = (to: string) => broken.filter((sent) => sent.to === to) as [Sent]
+    const of = (to: string) => broken.filter((message) => message.to === to) as [Sent]
     await status(of(lost)[0], "delivered", { biz_opaque_callback_data: of(lost)[0].message_id })
     expect(await inState("chatapp", lost, "delivered")).to.include({ provider_message_id: of(lost)[0].provider_id })
     const fields = { MessageSid: of(sms)[0].provider_id, MessageStatus: "sent", To: sms, From: own }
@@ -317,17 +317,17 @@ describe("writing to people", () => {
     const to = await writing()
     let answer: () => void = () => undefined
     let first: Sent | undefined
-    providers.instead = (sent, response) => {
-      first = sent
-      answer = () => take(sent, response)
+    providers.instead = (outgoing, response) => {
+      first = outgoing
+      answer = () => take(outgoing, response)
       return true
     }
     await accepted(to)
-    const sent = await until("the call", () => first)
-    await status(sent, "delivered")
+    const request = await until("the call", () => first)
+    await status(request, "delivered")
     answer()
     const message: Message = await inState("chatapp", to, "delivered")
-    expect(message.provider_message_id).to.equal(sent.provider_id)
+    expect(message.provider_message_id).to.equal(request.provider_id)
   })
 
   it("change the conversation when they are sent, on both channels", async () => {
@@ -343,9 +343,9 @@ describe("writing to people", () => {
     expect(await counted("text", american, 2)).to.include(nothing)
     host.clock.set(noon + 77 * hour)
     await inState("text", american, "accepted")
-    const sent = await counted("text", american, 3)
-    expect(sent).to.include({ last_outbound_message_id: message_id, sender_kind: "organization" })
-    expect(Date.parse(sent.last_outbound_at ?? "")).to.be.at.least(noon + 77 * hour)
+    const conversation = await counted("text", american, 3)
+    expect(conversation).to.include({ last_outbound_message_id: message_id, sender_kind: "organization" })
+    expect(Date.parse(conversation.last_outbound_at ?? "")).to.be.at.least(noon + 77 * hour)
 
     // A message that nobody received, to a person who has not written.
     const stranger = person()

@@ -98,8 +98,8 @@ describe("messages to providers that fail", () => {
       const first = await send(channel)
       await when(channel, first, "being put off", ({ state, error }) => state === "queued" && error !== null)
       const second = await send(channel)
-      const held = await when(channel, second, "being held back", ({ state, error }) => state === "queued" && error !== null)
-      expect(held.error?.code).to.equal("app_asked_to_wait")
+      const message = await when(channel, second, "being held back", ({ state, error }) => state === "queued" && error !== null)
+      expect(message.error?.code).to.equal("app_asked_to_wait")
       expect(called).to.deep.equal([first])
       const arrived = new Set<string>()
       providers.instead = ({ to }) => {

@@ -42,13 +42,13 @@ onBothStores("inbound conversations", (leg) => {
   }
   const counted = (kind: "chatapp" | "text", address: string, count: number) =>
     until(`${count} messages of ${address}`, async () => {
-      const found = await conversationOf(host, kind, address)
-      return found?.message_count === count ? found : undefined
+      const conversation = await conversationOf(host, kind, address)
+      return conversation?.message_count === count ? conversation : undefined
     })
 
   it("answer Meta's handshake, and refuse what is not signed", async () => {
-    const asked = await fetch(`${urls.meta}?hub.mode=subscribe&hub.verify_token=verify-me&hub.challenge=1158201444`)
-    expect([asked.status, await asked.text()]).to.deep.equal([200, "1158201444"])
+    const response = await fetch(`${urls.meta}?hub.mode=subscribe&hub.verify_token=verify-me&hub.challenge=1158201444`)
+    expect([response.status, await response.text()]).to.deep.equal([200, "1158201444"])
     const forged = await postMeta(urls.meta, chatMessage("wamid.f", "+4915100000000", { at: start, body: "Hi" }), "guessed")
     expect(forged.status).to.equal(401)
     const sms = { MessageSid: "SMf", From: "+4915100000000", To: own, Body: "Hi" }
@@ -59,7 +59,8 @@ onBothStores("inbound conversations", (leg) => {
 
   it("carry text, location, context, referral, reaction, button, media and what else there is", async () => {
     const person = "+4915111111111"
-    const said = (id: string, n: number, more: object) => take(chatMessage(id, person, { at: start + n * minute, name: "Ada L.", ...more }))
+    const takeMessage = (id: string, n: number, more: object) =>
+      take(chatMessage(id, person, { at: start + n * minute, name: "Ada L.", ...more }))
     const referral = {
       source_type: "ad",
       source_id: "120",
@@ -68,15 +69,15 @@ onBothStores("inbound conversations", (leg) => {
       body: "Now",
       ctwa_clid: "clid",
     }
-    await said("wamid.a1", 1, { body: "Hello", referral })
-    await said("wamid.a2", 2, { type: "location", body: { latitude: 52.52, longitude: 13.4, name: "Office", address: "Mitte" } })
-    await said("wamid.a3", 3, { body: "Yes", context: { from: own.slice(1), id: "wamid.a1" } })
-    await said("wamid.a4", 4, { type: "reaction", body: { message_id: "wamid.a1", emoji: "👍" } })
-    await said("wamid.a5", 5, { type: "button", body: { text: "Call me", payload: "call" } })
-    await said("wamid.a6", 6, { type: "interactive", body: { type: "button_reply", button_reply: { id: "b1", title: "Tomorrow" } } })
-    await said("wamid.a7", 7, { type: "contacts", body: [{ name: { formatted_name: "Bob" }, phones: [{ phone: "+1" }] }] })
-    await said("wamid.a8", 8, { type: "location", body: { latitude: 520, longitude: 13.4 } })
-    await said("wamid.a9", 9, { type: "unheard_of", body: { a: 1 } })
+    await takeMessage("wamid.a1", 1, { body: "Hello", referral })
+    await takeMessage("wamid.a2", 2, { type: "location", body: { latitude: 52.52, longitude: 13.4, name: "Office", address: "Mitte" } })
+    await takeMessage("wamid.a3", 3, { body: "Yes", context: { from: own.slice(1), id: "wamid.a1" } })
+    await takeMessage("wamid.a4", 4, { type: "reaction", body: { message_id: "wamid.a1", emoji: "👍" } })
+    await takeMessage("wamid.a5", 5, { type: "button", body: { text: "Call me", payload: "call" } })
+    await takeMessage("wamid.a6", 6, { type: "interactive", body: { type: "button_reply", button_reply: { id: "b1", title: "Tomorrow" } } })
+    await takeMessage("wamid.a7", 7, { type: "contacts", body: [{ name: { formatted_name: "Bob" }, phones: [{ phone: "+1" }] }] })
+    await takeMessage("wamid.a8", 8, { type: "location", body: { latitude: 520, longitude: 13.4 } })
+    await takeMessage("wamid.a9", 9, { type: "unheard_of", body: { a: 1 } })
     await counted("chatapp", person, 9)
     const [unknown, nowhere, contacts, interactive, button, reaction, yes, location, hello] = await messagesOf(host, "chatapp", person)
     expect(hello).to.deep.include({ direction: "in", kind: "text", text: "Hello", profile_name: "Ada L.", state: "received" })
@@ -113,7 +114,7 @@ onBothStores("inbound conversations", (leg) => {
           lead_reference: _reference,
           ...rest
         } = await counted("chatapp", person, texts.length)
-        const messages = (await messagesOf(host, "chatapp", person)).map(({ id: _own, provider_message_id: _theirs, ...one }) => one)
+        const messages = (await messagesOf(host, "chatapp", person)).map(({ id: _own, provider_message_id: _theirs, ...item }) => item)
         const entries = await host.api<{ opt_outs: { kind: string; wording: string; at: string }[] }>(
           "GET",
           `/v1/voice/opt-outs?channel=chat_app&address=${encodeURIComponent(person)}`,
@@ -122,8 +123,8 @@ onBothStores("inbound conversations", (leg) => {
       }
       round++
       expect(results[1]).to.deep.equal(results[0])
-      const { rest, ledger } = results[0] as { rest: object; ledger: { kind: string }[] }
-      expect(rest).to.include({ suppressed: true, display_name: "Name 5", sender_kind: "person" })
+      const { others, ledger } = results[0] as { others: object; ledger: { kind: string }[] }
+      expect(others).to.include({ suppressed: true, display_name: "Name 5", sender_kind: "person" })
       expect(ledger.map(({ kind }) => kind)).to.deep.equal(["opt_out", "opt_in", "opt_out"])
     })
     await fc.assert(property, { numRuns: isSoak ? 50 : 1 })
@@ -234,15 +235,15 @@ onBothStores("inbound conversations", (leg) => {
     const theirs = await makePipelines(other)
     const stop = chatMessage("wamid.g1", person, { at: start + minute, body: "STOP" })
     expect((await postMeta(theirs.meta, stop)).status).to.equal(200)
-    const [found] = await until("their conversation", async () => {
+    const [conversation] = await until("their conversation", async () => {
       const list = await conversationsOf(other, "chatapp")
       return list.length > 0 && list
     })
-    expect(found).to.include({ address: person, phone_number: own, suppressed: true, message_count: 1 })
+    expect(conversation).to.include({ address: person, phone_number: own, suppressed: true, message_count: 1 })
     expect(await counted("chatapp", person, 1)).to.include({ suppressed: false })
     expect((await messagesOf(host, "chatapp", person)).map(({ text }) => text)).to.deep.equal(["Hello"])
-    expect((await host.api("GET", `/v1/voice/chatapp-conversations/${found?.session_id}`)).status).to.equal(404)
-    expect((await host.api("DELETE", `/v1/voice/chatapp-conversations/${found?.session_id}`)).status).to.equal(404)
+    expect((await host.api("GET", `/v1/voice/chatapp-conversations/${conversation?.session_id}`)).status).to.equal(404)
+    expect((await host.api("DELETE", `/v1/voice/chatapp-conversations/${conversation?.session_id}`)).status).to.equal(404)
   })
 
   it("take what they understand of a delivery, and nothing from the names that every object has", async () => {

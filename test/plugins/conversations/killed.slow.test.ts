@@ -65,7 +65,7 @@ suite("conversations on two nodes of which one is killed", () => {
     folder.remove()
   })
 
-  const listed = () => api<{ conversations: Conversation[] }>("GET", "/v1/voice/chatapp-conversations?limit=200")
+  const listConversations = () => api<{ conversations: Conversation[] }>("GET", "/v1/voice/chatapp-conversations?limit=200")
 
   let calls = 0
   /** Asks one node after the other until one answers, as a provider or a client does. */
@@ -84,21 +84,21 @@ suite("conversations on two nodes of which one is killed", () => {
     const headers = { authorization: `Bearer ${key}`, "content-type": "application/json", "idempotency-key": `${to}-${text}` }
     const body = JSON.stringify({ channel, from: own, to, text })
     const answer = await until("an answer that stands", async () => {
-      const given = await anyNode((url) => fetch(`${url}/v1/voice/messages`, { method: "POST", headers, body }))
+      const response = await anyNode((url) => fetch(`${url}/v1/voice/messages`, { method: "POST", headers, body }))
       // Still running elsewhere, or on the node that went.
-      return given.status === 409 ? undefined : given
+      return response.status === 409 ? undefined : response
     })
     return (await answer.json()) as Answer
   }
 
   /** Between the two the providers take what is sent and say nothing; then the connections break. */
   const holding = () => {
-    const held: Sent[] = []
+    const messages: Sent[] = []
     const silent: ServerResponse[] = []
     let isHolding = false
-    providers.instead = (sent, response) => {
+    providers.instead = (message, response) => {
       if (!isHolding) return false
-      held.push(sent)
+      messages.push(message)
       silent.push(response)
       return true
     }
@@ -109,12 +109,12 @@ suite("conversations on two nodes of which one is killed", () => {
       isHolding = false
       for (const response of silent) response.destroy()
     }
-    return { held, hold, letGo }
+    return { held: messages, hold, letGo }
   }
 
   it("keeps each message once, sends each at most once, and writes to nobody who refused", async () => {
-    const { held, hold, letGo } = holding()
-    const asked = new Map<string, string>()
+    const { held: outgoings, hold, letGo } = holding()
+    const requests = new Map<string, string>()
     const refusals: string[] = []
     const say = (person: string, n: number, body: string) =>
       deliver(chatMessage(`wamid.k-${person}-${n}`, person, { at: Date.now(), name: `Person ${n}`, body }))
@@ -124,16 +124,16 @@ suite("conversations on two nodes of which one is killed", () => {
       await say(person, 2, "Are you there?")
       const first = await send(person, "first")
       expect(first.message_id, JSON.stringify(first)).to.be.a("string")
-      asked.set(first.message_id ?? "", person)
+      requests.set(first.message_id ?? "", person)
       await say(person, 3, refusing.includes(person) ? "STOP!" : "Fine")
       // Of those whose second message is held then, most have not refused.
       if (++reached === 8) hold()
       const second = await send(person, "second")
-      if (second.message_id) asked.set(second.message_id, person)
+      if (second.message_id) requests.set(second.message_id, person)
       else refusals.push(`${person} ${second.details?.reason}`)
     }
     const kill = async () => {
-      await until("calls that are not answered", () => held.length >= 3)
+      await until("calls that are not answered", () => outgoings.length >= 3)
       await nodes.pop()?.kill()
       letGo()
     }
@@ -141,57 +141,61 @@ suite("conversations on two nodes of which one is killed", () => {
 
     expect([...new Set(refusals)]).to.have.members(refusing.map((person) => `${person} recipient_opted_out`))
     const conversations = await until("every conversation", async () => {
-      const { conversations: all } = await listed()
+      const { conversations: all } = await listConversations()
       return all.length === people.length ? all : undefined
     })
     const messagesOf = async ({ session_id }: Conversation) =>
       (await api<{ messages: Message[] }>("GET", `/v1/voice/chatapp-conversations/${session_id}`)).messages
     const pages = await until("every message being settled", async () => {
-      const all = await Promise.all(conversations.map(async (one) => ({ ...one, messages: await messagesOf(one) })))
+      const all = await Promise.all(
+        conversations.map(async (conversation) => ({ ...conversation, messages: await messagesOf(conversation) })),
+      )
       const isOver = ({ state }: Message) => !["queued", "sending"].includes(state)
       return all.every(({ messages }) => messages.every(isOver)) ? all : undefined
     })
     // Each delivered message is kept once, and each message that a client sent.
-    for (const { address, messages: kept } of pages) {
-      const received = kept.filter(({ direction }) => direction === "in").map(({ provider_message_id }) => provider_message_id)
+    for (const { address, messages: stored } of pages) {
+      const received = stored.filter(({ direction }) => direction === "in").map(({ provider_message_id }) => provider_message_id)
       expect(received, address).to.have.members([1, 2, 3].map((n) => `wamid.k-${address}-${n}`))
     }
     const messages = pages.flatMap((page) => page.messages).filter(({ direction }) => direction === "out")
-    expect(messages.map(({ id }) => id)).to.have.members([...asked.keys()])
+    expect(messages.map(({ id }) => id)).to.have.members([...requests.keys()])
     // A message counts unless it waited when the person refused: the service did not send it.
     const unsent = messages.filter(({ state }) => state === "refused")
     for (const { id, error } of unsent) {
-      expect(refusing, id).to.include(asked.get(id))
+      expect(refusing, id).to.include(requests.get(id))
       expect(error?.code, id).to.equal("recipient_opted_out")
     }
     const counts = new Map(
-      pages.map(({ address, messages: kept }) => [address, kept.filter((message) => !unsent.includes(message)).length] as const),
+      pages.map(({ address, messages: stored }) => [address, stored.filter((message) => !unsent.includes(message)).length] as const),
     )
-    await until("the counts", async () => (await listed()).conversations.every((one) => one.message_count === counts.get(one.address)))
-    const suppressed = (await listed()).conversations.filter((one) => one.suppressed)
+    await until("the counts", async () =>
+      (await listConversations()).conversations.every((conversation) => conversation.message_count === counts.get(conversation.address)),
+    )
+    const suppressed = (await listConversations()).conversations.filter((conversation) => conversation.suppressed)
     expect(suppressed.map(({ address }) => address)).to.have.members(refusing)
 
-    const taken = [...providers.sent, ...held]
-    const times = (id: string) => taken.filter(({ message_id }) => message_id === id).length
+    const allMessages = [...providers.sent, ...outgoings]
+    const times = (id: string) => allMessages.filter(({ message_id }) => message_id === id).length
     for (const { id, state } of messages) {
       if (state === "accepted") expect(times(id), `${id} ${state}`).to.equal(1)
       else if (state === "unknown") expect(times(id), `${id} ${state}`).to.be.at.most(1)
       else expect([state, times(id)], id).to.deep.equal(["refused", 0])
     }
-    const toRefusing = taken.filter(({ to, text }) => refusing.includes(to) && text === "second")
+    const toRefusing = allMessages.filter(({ to, text }) => refusing.includes(to) && text === "second")
     expect(toRefusing, "written to who had refused").to.deep.equal([])
     const unknown = messages.filter(({ state }) => state === "unknown")
     expect(unknown.length).to.be.greaterThan(0)
 
     // What the provider has after all is told by its reports.
-    for (const sent of held) {
-      const status = { id: sent.provider_id, status: "delivered", timestamp: "1780000000", biz_opaque_callback_data: sent.message_id }
+    for (const message of outgoings) {
+      const status = { id: message.provider_id, status: "delivered", timestamp: "1780000000", biz_opaque_callback_data: message.message_id }
       await deliver({ statuses: [status] })
     }
-    for (const { message_id, to } of held) {
+    for (const { message_id, to } of outgoings) {
       await until("the report being taken", async () => {
-        const found = conversations.find(({ address }) => address === to)
-        const page = await api<{ messages: Message[] }>("GET", `/v1/voice/chatapp-conversations/${found?.session_id}`)
+        const conversation = conversations.find(({ address }) => address === to)
+        const page = await api<{ messages: Message[] }>("GET", `/v1/voice/chatapp-conversations/${conversation?.session_id}`)
         return page.messages.find(({ id }) => id === message_id)?.state === "delivered"
       })
     }
@@ -199,12 +203,12 @@ suite("conversations on two nodes of which one is killed", () => {
 
   it("sends each text message at most once, and takes Twilio's word for those that nobody can tell of", async () => {
     nodes.push(await start())
-    const { held, hold, letGo } = holding()
+    const { held: outgoings, hold, letGo } = holding()
     const to = Array.from({ length: 16 }, (_, n) => `+4915500000${String(n).padStart(3, "0")}`)
     for (const person of to.slice(0, 4)) await send(person, "text", "sms")
     hold()
     const kill = async () => {
-      await until("calls that are not answered", () => held.length >= 4)
+      await until("calls that are not answered", () => outgoings.length >= 4)
       await nodes.pop()?.kill()
       letGo()
     }
@@ -215,22 +219,22 @@ suite("conversations on two nodes of which one is killed", () => {
       const [conversation] = conversations
       return conversation ? (await api<{ messages: Message[] }>("GET", `${path}/${conversation.session_id}`)).messages : []
     }
-    const settled = await until("every message being settled", async () => {
+    const settledMessages = await until("every message being settled", async () => {
       const messages = (await Promise.all(to.map(textsTo))).flat()
       return messages.length === to.length && messages.every(({ state }) => ["accepted", "unknown"].includes(state)) ? messages : undefined
     })
-    const taken = [...providers.sent, ...held]
-    for (const { id, state } of settled) {
-      const times = taken.filter(({ message_id }) => message_id === id).length
+    const allMessages = [...providers.sent, ...outgoings]
+    for (const { id, state } of settledMessages) {
+      const times = allMessages.filter(({ message_id }) => message_id === id).length
       if (state === "accepted") expect(times, id).to.equal(1)
       else expect(times, id).to.be.at.most(1)
     }
-    expect(settled.filter(({ state }) => state === "unknown")).to.not.be.empty
-    for (const sent of held) {
-      const fields = { MessageSid: sent.provider_id, MessageStatus: "delivered", To: sent.to, From: own }
-      const report = () => postTwilio(`${urls.twilio}?message_id=${sent.message_id}`, fields)
+    expect(settledMessages.filter(({ state }) => state === "unknown")).to.not.be.empty
+    for (const message of outgoings) {
+      const fields = { MessageSid: message.provider_id, MessageStatus: "delivered", To: message.to, From: own }
+      const report = () => postTwilio(`${urls.twilio}?message_id=${message.message_id}`, fields)
       expect((await patiently(report)).status).to.equal(200)
-      await until("the report being taken", async () => (await textsTo(sent.to))[0]?.state === "delivered")
+      await until("the report being taken", async () => (await textsTo(message.to))[0]?.state === "delivered")
     }
   })
 
@@ -238,18 +242,19 @@ suite("conversations on two nodes of which one is killed", () => {
     const stuck = await start(["no-fold"])
     nodes.push(stuck)
     const person = "+4915600000001"
-    const said = (n: number) => chatMessage(`wamid.unfolded-${n}`, person, { at: Date.now() + n, body: `Hi ${n}` })
+    const messageOf = (n: number) => chatMessage(`wamid.unfolded-${n}`, person, { at: Date.now() + n, body: `Hi ${n}` })
     const path = `/v1/voice/chatapp-conversations?address=${encodeURIComponent(person)}`
-    const counted = async () => (await api<{ conversations: Conversation[] }>("GET", path)).conversations.map((one) => one.message_count)
-    expect((await patiently(() => postMeta(nodes[0]?.url + endpoint, said(1)))).status).to.equal(200)
+    const counted = async () =>
+      (await api<{ conversations: Conversation[] }>("GET", path)).conversations.map((conversation) => conversation.message_count)
+    expect((await patiently(() => postMeta(nodes[0]?.url + endpoint, messageOf(1)))).status).to.equal(200)
     await until("the first message", async () => (await counted())[0] === 1)
-    const second = said(2)
+    const second = messageOf(2)
     expect((await patiently(() => postMeta(stuck.url + endpoint, second))).status).to.equal(200)
     expect(await counted()).to.deep.equal([1])
     await nodes.pop()?.kill()
     await until("the conversation being whole", async () => (await counted())[0] === 2)
     await deliver(second)
-    await deliver(said(3))
+    await deliver(messageOf(3))
     await until("the next message", async () => (await counted())[0] === 3)
   })
 })

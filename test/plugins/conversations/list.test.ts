@@ -79,16 +79,16 @@ describe("lists of conversations", () => {
   })
 
   it("filter by number, address and lead, in any form, and take empty values as absent", async () => {
-    const found = async (query: string) => (await conversationsOf(host, "chatapp", query)).map(({ address }) => address)
-    expect(await found("phone_number=&address=&limit=&cursor=&canonical_lead_id=")).to.have.length(3)
-    expect(await found(`address=${people[1]}`), "a plus that the query made a space").to.deep.equal([people[1]])
-    expect(await found("address=49%20151%207000-0002")).to.deep.equal([people[1]])
-    expect(await found(`phone_number=${encodeURIComponent(own)}&address=4915170000003`)).to.deep.equal([people[2]])
-    expect(await found("phone_number=%2B4930000000")).to.deep.equal([])
-    expect(await found(`canonical_lead_id=${lead.id}`)).to.deep.equal([lead.address])
-    expect(await found(`canonical_lead_id=${lead.reference}`)).to.deep.equal([lead.address])
-    expect(await found(`canonical_lead_id=${lead.id}&address=4915170000002`)).to.deep.equal([])
-    expect(await found("canonical_lead_id=0190a7c4-1111-7000-8000-00000000000b")).to.deep.equal([])
+    const findConversations = async (query: string) => (await conversationsOf(host, "chatapp", query)).map(({ address }) => address)
+    expect(await findConversations("phone_number=&address=&limit=&cursor=&canonical_lead_id=")).to.have.length(3)
+    expect(await findConversations(`address=${people[1]}`), "a plus that the query made a space").to.deep.equal([people[1]])
+    expect(await findConversations("address=49%20151%207000-0002")).to.deep.equal([people[1]])
+    expect(await findConversations(`phone_number=${encodeURIComponent(own)}&address=4915170000003`)).to.deep.equal([people[2]])
+    expect(await findConversations("phone_number=%2B4930000000")).to.deep.equal([])
+    expect(await findConversations(`canonical_lead_id=${lead.id}`)).to.deep.equal([lead.address])
+    expect(await findConversations(`canonical_lead_id=${lead.reference}`)).to.deep.equal([lead.address])
+    expect(await findConversations(`canonical_lead_id=${lead.id}&address=4915170000002`)).to.deep.equal([])
+    expect(await findConversations("canonical_lead_id=0190a7c4-1111-7000-8000-00000000000b")).to.deep.equal([])
     expect(await refused("GET", `${path}?canonical_lead_id=nobody`)).to.deep.equal([400, "invalid_fields"])
   })
 
@@ -108,15 +108,15 @@ describe("lists of conversations", () => {
   })
 
   it("keep an opt-out that is recorded by hand, with who recorded it, and take none back", async () => {
-    const said = { channel: "chat_app", address: people[1], wording: "Asked on the telephone." }
-    const { body } = await host.api<{ id: string; recorded_by: string | null }>("POST", "/v1/voice/opt-outs", said)
-    expect(body).to.deep.include({ kind: "opt_out", source: "operation", message_id: null, wording: said.wording })
+    const message = { channel: "chat_app", address: people[1], wording: "Asked on the telephone." }
+    const { body } = await host.api<{ id: string; recorded_by: string | null }>("POST", "/v1/voice/opt-outs", message)
+    expect(body).to.deep.include({ kind: "opt_out", source: "operation", message_id: null, wording: message.wording })
     expect(body.recorded_by).to.be.a("string").and.not.equal("")
     expect(await conversationOf(host, "chatapp", people[1] ?? "")).to.include({ suppressed: true })
-    const listed = await host.api<{ opt_outs: { id: string }[] }>("GET", "/v1/voice/opt-outs?channel=chat_app")
-    expect(listed.body.opt_outs.map(({ id }) => id)).to.deep.equal([body.id])
+    const response = await host.api<{ opt_outs: { id: string }[] }>("GET", "/v1/voice/opt-outs?channel=chat_app")
+    expect(response.body.opt_outs.map(({ id }) => id)).to.deep.equal([body.id])
     expect((await host.api<{ opt_outs: object[] }>("GET", "/v1/voice/opt-outs?channel=sms")).body.opt_outs).to.deep.equal([])
-    expect(await refused("POST", "/v1/voice/opt-outs", { ...said, kind: "opt_in" })).to.deep.equal([400, "invalid_fields"])
+    expect(await refused("POST", "/v1/voice/opt-outs", { ...message, kind: "opt_in" })).to.deep.equal([400, "invalid_fields"])
     expect((await host.api("DELETE", `/v1/voice/opt-outs/${body.id}`)).status).to.equal(404)
   })
 

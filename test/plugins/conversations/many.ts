@@ -31,7 +31,7 @@ export async function fillPeople(host: TestHost, { conversations }: Many): Promi
   }
 }
 
-export async function fillConversations(host: TestHost, channel: Channel, many: Many, note: (done: number) => void = () => undefined) {
+export async function fillConversations(host: TestHost, channel: Channel, many: Many, note: (completed: number) => void = () => undefined) {
   for (let from = 0; from < many.conversations; from += perCommit) {
     await fill(host, channel, many, from)
     if (from % 5_000 === 0) note(from)
@@ -45,9 +45,11 @@ async function fill(host: TestHost, channel: Channel, many: Many, from: number):
   for (let n = from; n < from + perCommit; n++) {
     const of = { number: numberOf(n), address: addressOf(n) }
     const conversation_id = conversationId(organization, channel, of)
-    const made = Array.from({ length: many.messagesEach }, (_, place) => messageAt(organization, channel, conversation_id, many, n, place))
-    for (const message of made) work.in(messages, organization).insert(message)
-    const [first, lastIn, lastOut] = [made.at(0), made.at(-2), made.at(-1)] as [StoredMessage, StoredMessage, StoredMessage]
+    const created = Array.from({ length: many.messagesEach }, (_, place) =>
+      messageAt(organization, channel, conversation_id, many, n, place),
+    )
+    for (const message of created) work.in(messages, organization).insert(message)
+    const [first, lastIn, lastOut] = [created.at(0), created.at(-2), created.at(-1)] as [StoredMessage, StoredMessage, StoredMessage]
     work.in(conversations, organization).insert({
       ...foldedFrom(first, of),
       ...{ message_count: many.messagesEach, activity_at: lastOut.at, sender_kind: "organization" },

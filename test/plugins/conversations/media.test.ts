@@ -4,7 +4,7 @@ import { expect } from "chai"
 import { type TestHost, testHost } from "#core/testing"
 import { until } from "../../waiting.ts"
 import { pluginSettings } from "../buckets/stores.ts"
-import { type Asked, listen, type Peer } from "../outgoing-http/loopback-peer.ts"
+import { listen, type Peer, type PeerRequest } from "../outgoing-http/loopback-peer.ts"
 import { accountSid, json } from "./providers.ts"
 import { chatMessage, type Endpoints, type Kind, makePipelines, messagesOf, own, phoneNumberId, postMeta, postTwilio } from "./webhooks.ts"
 
@@ -21,7 +21,7 @@ describe("media of messages", () => {
   let elsewhere: Peer
   let isBroken = true
   before(async () => {
-    const serve = ({ url }: Asked, response: Parameters<typeof json>[0]) => {
+    const serve = ({ url }: PeerRequest, response: Parameters<typeof json>[0]) => {
       if (url.startsWith("/cut") && isBroken) {
         response.writeHead(200, { "content-length": picture.length }).write(picture.subarray(0, 4), () => response.destroy())
         return
@@ -30,22 +30,22 @@ describe("media of messages", () => {
     }
     files = await listen(serve)
     elsewhere = await listen(serve)
-    const told = (more: object = {}) => ({
+    const mediaOf = (more: object = {}) => ({
       ...{ url: `${files.origin}/file`, mime_type: "image/png", file_size: 10, sha256: sha256(picture) },
       ...more,
     })
-    const known: Record<string, object> = {
-      good: told(),
-      voice: told({ mime_type: "audio/ogg; codecs=opus" }),
-      page: told({ mime_type: "text/html" }),
-      named: told({ mime_type: "constructor" }),
-      big: told({ file_size: 50_000_000 }),
-      lying: told({ url: `${files.origin}/large`, sha256: "" }),
-      other: told({ sha256: sha256(large) }),
-      away: told({ url: `${elsewhere.origin}/file` }),
-      short: told({ file_size: 999, sha256: "" }),
-      flaky: told(),
-      cut: told({ url: `${files.origin}/cut` }),
+    const existing: Record<string, object> = {
+      good: mediaOf(),
+      voice: mediaOf({ mime_type: "audio/ogg; codecs=opus" }),
+      page: mediaOf({ mime_type: "text/html" }),
+      named: mediaOf({ mime_type: "constructor" }),
+      big: mediaOf({ file_size: 50_000_000 }),
+      lying: mediaOf({ url: `${files.origin}/large`, sha256: "" }),
+      other: mediaOf({ sha256: sha256(large) }),
+      away: mediaOf({ url: `${elsewhere.origin}/file` }),
+      short: mediaOf({ file_size: 999, sha256: "" }),
+      flaky: mediaOf(),
+      cut: mediaOf({ url: `${files.origin}/cut` }),
     }
     api = await listen(({ url }, response) => {
       const { pathname } = new URL(url, "http://loopback")
@@ -55,7 +55,7 @@ describe("media of messages", () => {
       }
       const id = pathname.replace("/v23.0/", "")
       if (id === "flaky" && isBroken) json(response, 503, {})
-      else json(response, Object.hasOwn(known, id) ? 200 : 404, Object.hasOwn(known, id) ? (known[id] ?? {}) : {})
+      else json(response, Object.hasOwn(existing, id) ? 200 : 404, Object.hasOwn(existing, id) ? (existing[id] ?? {}) : {})
     })
     const hosts = [api, files, elsewhere].map(({ port }) => `127.0.0.1:${port}`).join(",")
     host = await testHost({
@@ -91,7 +91,7 @@ describe("media of messages", () => {
     })
     return message
   }
-  const sent = async (id: string, type = "image") => {
+  const sendMedia = async (id: string, type = "image") => {
     const person = `+49152${10_000_000 + ++count}`
     const body = { id, mime_type: "image/png", caption: "Look" }
     await postMeta(urls.meta, chatMessage(`wamid.m${count}`, person, { at: Date.now(), type, body }))
@@ -99,14 +99,14 @@ describe("media of messages", () => {
   }
 
   it("are kept in the bucket and read by a signed link", async () => {
-    const message = await fetched("chatapp", await sent("good"))
+    const message = await fetched("chatapp", await sendMedia("good"))
     expect(message).to.include({ kind: "image", text: "Look" })
     const [file] = message?.media ?? []
     expect(file).to.include({ state: "stored", size: picture.length, media_type: "image/png", problem: "" })
     const read = await fetch(file?.url ?? "")
     expect([read.status, read.headers.get("content-type")]).to.deep.equal([200, "image/png"])
     expect(Buffer.from(await read.arrayBuffer()).equals(picture)).to.equal(true)
-    expect((await fetched("chatapp", await sent("voice", "audio")))?.media[0]).to.include({ state: "stored" })
+    expect((await fetched("chatapp", await sendMedia("voice", "audio")))?.media[0]).to.include({ state: "stored" })
     expect(files.asked.every(({ headers }) => headers.authorization === "Bearer meta-token")).to.equal(true)
   })
 
@@ -122,7 +122,7 @@ describe("media of messages", () => {
       ["gone", "failed", /404/],
       ["away", "failed", /not at/],
     ] as const) {
-      const [file] = (await fetched("chatapp", await sent(id)))?.media ?? []
+      const [file] = (await fetched("chatapp", await sendMedia(id)))?.media ?? []
       expect(file, id).to.include({ state, url: "", size: 0 })
       expect(file?.problem, id).to.match(problem)
     }
@@ -139,12 +139,12 @@ describe("media of messages", () => {
     const message = await fetched("text", person)
     expect(message?.media.map(({ state }) => state)).to.deep.equal(["stored", "failed"])
     expect(elsewhere.asked.map(({ url, headers }) => [url, headers.authorization])).to.deep.equal([["/moved", undefined]])
-    const asked = api.asked.filter(({ url }) => url.includes("/Media/ME0"))
-    expect(asked.map(({ headers }) => headers.authorization)).to.deep.equal(["Bearer twilio-token"])
+    const requests = api.asked.filter(({ url }) => url.includes("/Media/ME0"))
+    expect(requests.map(({ headers }) => headers.authorization)).to.deep.equal(["Bearer twilio-token"])
   })
 
   it("are tried once more after passing trouble", async () => {
-    const people = [await sent("flaky"), await sent("cut")]
+    const people = [await sendMedia("flaky"), await sendMedia("cut")]
     await until("the first try", () => api.asked.some(({ url }) => url.startsWith("/v23.0/flaky")))
     await until("the half of a file", () => files.asked.some(({ url }) => url.startsWith("/cut")))
     isBroken = false

@@ -41,12 +41,13 @@ onStoresInTurn("webhooks of WhatsApp", (leg) => {
   }
   const counted = (address: string, count: number) =>
     until(`${count} messages of ${address}`, async () => {
-      const found = await conversationOf(host, "chatapp", address)
-      return found?.message_count === count ? found : undefined
+      const conversation = await conversationOf(host, "chatapp", address)
+      return conversation?.message_count === count ? conversation : undefined
     })
-  const gone = (address: string) => until(`no conversation of ${address}`, async () => !(await conversationOf(host, "chatapp", address)))
+  const whenGone = (address: string) =>
+    until(`no conversation of ${address}`, async () => !(await conversationOf(host, "chatapp", address)))
   const textsOf = async (address: string) => (await messagesOf(host, "chatapp", address)).map(({ text }) => text)
-  const said = (from: string, id: string, at: number, body: string, more: object = {}) => ({
+  const messageFrom = (from: string, id: string, at: number, body: string, more: object = {}) => ({
     ...{ from: from.replace("+", ""), id: `wamid.${id}`, timestamp: seconds(at), type: "text", text: { body }, ...more },
   })
 
@@ -63,14 +64,14 @@ onStoresInTurn("webhooks of WhatsApp", (leg) => {
 
     it("stand in the order of one delivery", async () => {
       const person = "+4915155500002"
-      await take("messages", { messages: [..."zyxwv"].map((letter) => said(person, `d-${letter}`, start, letter)) })
+      await take("messages", { messages: [..."zyxwv"].map((letter) => messageFrom(person, `d-${letter}`, start, letter)) })
       await counted(person, 5)
       expect((await textsOf(person)).join("")).to.equal("vwxyz")
     })
 
     it("keep their order when one comes again, and across pages", async () => {
       const person = "+4915155500003"
-      for (const letter of ["a", "b", "c", "a"]) await take("messages", { messages: [said(person, `r-${letter}`, start, letter)] })
+      for (const letter of ["a", "b", "c", "a"]) await take("messages", { messages: [messageFrom(person, `r-${letter}`, start, letter)] })
       const { session_id } = await counted(person, 3)
       const read: string[] = []
       for (let cursor = "", first = true; first || cursor !== ""; first = false) {
@@ -84,8 +85,8 @@ onStoresInTurn("webhooks of WhatsApp", (leg) => {
 
     it("say who wrote last by their arrival", async () => {
       const person = "+4915155500004"
-      await take("messages", { messages: [said(person, "l-in", start, "Hello")] })
-      await take("smb_message_echoes", { message_echoes: [{ ...said(own, "l-out", start, "Hi"), to: person.slice(1) }] })
+      await take("messages", { messages: [messageFrom(person, "l-in", start, "Hello")] })
+      await take("smb_message_echoes", { message_echoes: [{ ...messageFrom(own, "l-out", start, "Hi"), to: person.slice(1) }] })
       expect(await counted(person, 2)).to.include({ sender_kind: "organization" })
     })
   })
@@ -93,11 +94,11 @@ onStoresInTurn("webhooks of WhatsApp", (leg) => {
   describe("echoes of the phone app", () => {
     it("are outgoing messages of the conversation, and never opt the person out", async () => {
       const person = "+4915155500011"
-      await take("messages", { messages: [said(person, "e-in", start, "Hi")] })
-      await take("smb_message_echoes", { message_echoes: [{ ...said(own, "e-out", start + 1_000, "STOP"), to: person.slice(1) }] })
-      const found = await counted(person, 2)
-      expect(found).to.include({ suppressed: false })
-      expect(found.last_outbound_at).to.equal(new Date(Math.floor(start / 1_000) * 1_000 + 1_000).toISOString())
+      await take("messages", { messages: [messageFrom(person, "e-in", start, "Hi")] })
+      await take("smb_message_echoes", { message_echoes: [{ ...messageFrom(own, "e-out", start + 1_000, "STOP"), to: person.slice(1) }] })
+      const conversation = await counted(person, 2)
+      expect(conversation).to.include({ suppressed: false })
+      expect(conversation.last_outbound_at).to.equal(new Date(Math.floor(start / 1_000) * 1_000 + 1_000).toISOString())
       const [echo] = await messagesOf(host, "chatapp", person)
       expect(echo).to.include({ direction: "out", text: "STOP", state: "sent" })
       await take("messages", { statuses: [{ id: "wamid.e-out", status: "read", timestamp: seconds(start) }] })
@@ -107,7 +108,7 @@ onStoresInTurn("webhooks of WhatsApp", (leg) => {
     it("begin a conversation, once for each message", async () => {
       const person = "+4915155500012"
       const echo = {
-        ...said(own, "e-first", start, ""),
+        ...messageFrom(own, "e-first", start, ""),
         to: person.slice(1),
         type: "image",
         image: { id: "m-1", mime_type: "image/png", caption: "Look" },
@@ -124,9 +125,9 @@ onStoresInTurn("webhooks of WhatsApp", (leg) => {
       const month = start - 30 * 86_400_000
       const context = (status: string) => ({ history_context: { status } })
       const messages = [
-        said(own, "h-1", month, "Our offer", context("READ")),
-        { ...said(own, "h-2", month + 60_000, ""), type: "media_placeholder", ...context("PLAYED") },
-        said(person, "h-3", month + 120_000, "Thanks!", context("READ")),
+        messageFrom(own, "h-1", month, "Our offer", context("READ")),
+        { ...messageFrom(own, "h-2", month + 60_000, ""), type: "media_placeholder", ...context("PLAYED") },
+        messageFrom(person, "h-3", month + 120_000, "Thanks!", context("READ")),
       ]
       await take("history", {
         history: [{ metadata: { phase: 1, chunk_order: 1, progress: 55 }, threads: [{ id: person.slice(1), messages }] }],
@@ -135,7 +136,7 @@ onStoresInTurn("webhooks of WhatsApp", (leg) => {
       await take("history", {
         messages: [
           {
-            ...said(own, "h-2", month + 60_000, ""),
+            ...messageFrom(own, "h-2", month + 60_000, ""),
             to: person.slice(1),
             type: "image",
             image: { id: "media-9", mime_type: "image/png", caption: "A picture" },
@@ -154,7 +155,7 @@ onStoresInTurn("webhooks of WhatsApp", (leg) => {
     it("opts out who refused then", async () => {
       const person = "+4915155500022"
       await take("history", {
-        history: [{ threads: [{ id: person.slice(1), messages: [said(person, "h-stop", start - 86_400_000, "STOP")] }] }],
+        history: [{ threads: [{ id: person.slice(1), messages: [messageFrom(person, "h-stop", start - 86_400_000, "STOP")] }] }],
       })
       expect(await counted(person, 1)).to.include({ suppressed: true })
     })
@@ -175,34 +176,34 @@ onStoresInTurn("webhooks of WhatsApp", (leg) => {
 
     it("keeps the conversation and the opt-out", async () => {
       const [before, after] = ["+4915155500031", "+4915155500032"]
-      await take("messages", { messages: [said(before, "c-1", start, "Hello"), said(before, "c-2", start + 1_000, "STOP")] })
+      await take("messages", { messages: [messageFrom(before, "c-1", start, "Hello"), messageFrom(before, "c-2", start + 1_000, "STOP")] })
       await counted(before, 2)
       await take("messages", changed(before, after, "c-3", start + 60_000))
       expect(await counted(after, 3)).to.include({ suppressed: true })
       expect((await textsOf(after)).slice(1)).to.deep.equal(["STOP", "Hello"])
-      await gone(before)
+      await whenGone(before)
     })
 
     it("keeps what comes late from the number before, and leaves its next owner alone", async () => {
       const [before, after] = ["+4915155500033", "+4915155500034"]
       await take("messages", changed(before, after, "n-1", start + 60_000, "customer_changed_number", "new_wa_id"))
-      await take("messages", { messages: [said(before, "n-2", start, "STOP")] })
+      await take("messages", { messages: [messageFrom(before, "n-2", start, "STOP")] })
       expect(await counted(after, 2)).to.include({ suppressed: true })
-      await take("messages", { messages: [said(before, "n-3", start + 120_000, "I am somebody else")] })
+      await take("messages", { messages: [messageFrom(before, "n-3", start + 120_000, "I am somebody else")] })
       expect(await counted(before, 1)).to.include({ suppressed: false })
     })
 
     it("is followed over several changes", async () => {
       const [first, second, third] = ["+4915155500035", "+4915155500036", "+4915155500037"]
-      await take("messages", { messages: [said(first, "m-1", start, "One")] })
+      await take("messages", { messages: [messageFrom(first, "m-1", start, "One")] })
       await counted(first, 1)
       await take("messages", changed(first, second, "m-2", start + 60_000))
       await counted(second, 2)
       await take("messages", changed(second, third, "m-3", start + 120_000))
       await counted(third, 3)
-      await gone(first)
-      await gone(second)
-      await take("messages", { messages: [said(first, "m-4", start + 1_000, "Late")] })
+      await whenGone(first)
+      await whenGone(second)
+      await take("messages", { messages: [messageFrom(first, "m-4", start + 1_000, "Late")] })
       await counted(third, 4)
     })
   })
@@ -210,21 +211,21 @@ onStoresInTurn("webhooks of WhatsApp", (leg) => {
   describe("a person without a number", () => {
     const id = (n: number) => `DE.13491208655302741${n}`
     const nameless = (user: string, message: string, at: number, body: string) => {
-      const { from: _, ...rest } = said("", message, at, body)
+      const { from: _, ...rest } = messageFrom("", message, at, body)
       return { contacts: [{ profile: { name: "Zoe", username: "@zoe" }, user_id: user }], messages: [{ ...rest, from_user_id: user }] }
     }
 
     it("has a conversation by their user ID, is answered there and can opt out", async () => {
       await take("messages", nameless(id(1), "u-1", Date.now() - 60_000, "Hi"))
       expect(await counted(id(1), 1)).to.include({ address: id(1), display_name: "Zoe" })
-      const asked = { channel: "chat_app", from: own, to: id(1), text: "Good day" }
-      const sent = await host.api("POST", "/v1/voice/messages", asked)
+      const request = { channel: "chat_app", from: own, to: id(1), text: "Good day" }
+      const response = await host.api("POST", "/v1/voice/messages", request)
       await until("the call", () => providers.sent.some(({ to }) => to === id(1)))
-      expect(sent.status, JSON.stringify(sent.body)).to.equal(200)
+      expect(response.status, JSON.stringify(response.body)).to.equal(200)
       await take("messages", nameless(id(1), "u-2", Date.now() - 30_000, "Stop"))
       await until("the opt-out", async () => (await conversationOf(host, "chatapp", id(1)))?.suppressed)
-      expect((await host.api("POST", "/v1/voice/messages", asked)).body).to.have.nested.property("details.reason", "recipient_opted_out")
-      const text = await host.api("POST", "/v1/voice/messages", { ...asked, channel: "sms" })
+      expect((await host.api("POST", "/v1/voice/messages", request)).body).to.have.nested.property("details.reason", "recipient_opted_out")
+      const text = await host.api("POST", "/v1/voice/messages", { ...request, channel: "sms" })
       expect([text.status, JSON.stringify(text.body)]).to.satisfy(
         ([status, body]: [number, string]) => status === 400 && body.includes("user ID"),
       )
@@ -235,9 +236,9 @@ onStoresInTurn("webhooks of WhatsApp", (leg) => {
       await take("messages", nameless(id(2), "u-3", start, "Stop"))
       expect(await counted(id(2), 1)).to.include({ suppressed: true })
       const contacts = [{ profile: { name: "Zoe" }, wa_id: person.slice(1), user_id: id(2) }]
-      await take("messages", { contacts, messages: [said(person, "u-4", start + 60_000, "Hi", { from_user_id: id(2) })] })
+      await take("messages", { contacts, messages: [messageFrom(person, "u-4", start + 60_000, "Hi", { from_user_id: id(2) })] })
       expect(await counted(person, 2)).to.include({ suppressed: true })
-      await gone(id(2))
+      await whenGone(id(2))
       await take("messages", nameless(id(2), "u-5", start + 120_000, "START"))
       expect(await counted(person, 3)).to.include({ suppressed: false })
     })
@@ -250,7 +251,7 @@ onStoresInTurn("webhooks of WhatsApp", (leg) => {
         messages: [{ from_user_id: id(3), id: "wamid.u-7", timestamp: seconds(start + 60_000), type: "system", system }],
       })
       await counted(id(4), 2)
-      await gone(id(3))
+      await whenGone(id(3))
     })
   })
 

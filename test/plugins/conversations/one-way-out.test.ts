@@ -71,10 +71,10 @@ describe("the one way out", () => {
   }
   const send = (to: string, text: string, headers: Record<string, string> = {}) =>
     patiently(() => host.api<Answer>("POST", "/v1/voice/messages", { channel: "chat_app", from: own, to, text }, { headers }))
-  const sentTo = (to: string) => providers.sent.filter((sent) => sent.to === to)
+  const sentTo = (to: string) => providers.sent.filter((message) => message.to === to)
   const outgoing = async (to: string): Promise<Message[]> =>
     (await messagesOf(host, "chatapp", to)).filter(({ direction }) => direction === "out")
-  const settled = (to: string) =>
+  const whenSettled = (to: string) =>
     until(`every message to ${to} being settled`, async () => {
       const messages = await outgoing(to)
       return messages.every(({ state }) => !["queued", "sending"].includes(state)) ? messages : undefined
@@ -85,16 +85,16 @@ describe("the one way out", () => {
     await says(to, "STOP")
     const body = { messaging_product: "whatsapp", to, type: "text", text: { body: "Sneaked" } }
     const path = `/${phoneNumberId}/messages`
-    const done = async (config: object) => {
+    const runCall = async (config: object) => {
       const pipeline = [{ type: "integration.call", integration: "meta", ...config }]
       const document = { name: `Sneak ${++count}`, state: "active", auth_mode: "none", pipeline }
-      const { body: made } = await patiently(() => host.api<Made>("POST", "/v1/event-pipelines", document))
-      const { body: answer } = await patiently(() => host.send<{ execution_id: string }>(made, {}))
-      const path = `/v1/event-pipelines/${made.slug}/executions/${answer.execution_id}`
+      const { body: createdPipeline } = await patiently(() => host.api<Made>("POST", "/v1/event-pipelines", document))
+      const { body: answer } = await patiently(() => host.send<{ execution_id: string }>(createdPipeline, {}))
+      const path = `/v1/event-pipelines/${createdPipeline.slug}/executions/${answer.execution_id}`
       // A failed step is kept before the execution that it fails.
       return until("the execution being over", async () => {
-        const { body: one } = await patiently(() => host.api<Execution>("GET", path))
-        return one.status === "failed" || Object.values(one.steps)[0]?.state === "done" ? one : undefined
+        const { body: execution } = await patiently(() => host.api<Execution>("GET", path))
+        return execution.status === "failed" || Object.values(execution.steps)[0]?.state === "done" ? execution : undefined
       })
     }
     for (const step of [
@@ -102,13 +102,13 @@ describe("the one way out", () => {
       { method: "GET", path, query: { method: "post", to } },
       { method: "GET", path, headers: { "X-HTTP-Method-Override": "POST" } },
     ]) {
-      const { status, error } = await done(step)
+      const { status, error } = await runCall(step)
       expect([status, error?.code], JSON.stringify(step)).to.deep.equal(["failed", "failed_precondition"])
       expect(error?.message).to.contain('leave through the integration "meta", so that other calls through it only read')
     }
     const refused = await refusalOf(host.get(Integrations).call(host.organization.id, "meta", { method: "POST", path, body }))
     expect(refused.details["reason"]).to.equal("connection_of_number")
-    const read = await done({ method: "GET", path: `/${businessId}/message_templates` })
+    const read = await runCall({ method: "GET", path: `/${businessId}/message_templates` })
     expect([read.status, read.error]).to.deep.equal(["accepted", null])
     expect(sentTo(to)).to.deep.equal([])
   })
@@ -125,16 +125,16 @@ describe("the one way out", () => {
     const [willing, refusing] = [person(), person()]
     for (const to of [willing, refusing]) await says(to, "Hi")
     await host.api("PUT", "/v1/autonomy-gates", { gates: ["conversations.send"] })
-    const asked = await Promise.all([willing, refusing].map((to) => send(to, "Approved")))
-    expect(asked.map(({ body }) => body.state)).to.deep.equal(["pending_approval", "pending_approval"])
+    const responses = await Promise.all([willing, refusing].map((to) => send(to, "Approved")))
+    expect(responses.map(({ body }) => body.state)).to.deep.equal(["pending_approval", "pending_approval"])
     host.clock.move(1_000)
     await says(refusing, "STOP")
     expect([sentTo(willing), sentTo(refusing)]).to.deep.equal([[], []])
-    for (const { body } of asked) expect((await decide(body.approval_id)).status).to.equal(200)
-    expect(await Promise.all(asked.map(({ body }) => state(body.approval_id)))).to.deep.equal(["done", "failed"])
+    for (const { body } of responses) expect((await decide(body.approval_id)).status).to.equal(200)
+    expect(await Promise.all(responses.map(({ body }) => state(body.approval_id)))).to.deep.equal(["done", "failed"])
     await until("the approved message", () => sentTo(willing).length === 1)
-    expect((await decide(asked[0]?.body.approval_id ?? "")).status, "approved twice").to.not.equal(200)
-    await settled(willing)
+    expect((await decide(responses[0]?.body.approval_id ?? "")).status, "approved twice").to.not.equal(200)
+    await whenSettled(willing)
     expect([sentTo(willing).length, sentTo(refusing).length]).to.deep.equal([1, 0])
     await host.api("PUT", "/v1/autonomy-gates", { gates: [] })
   })
@@ -146,14 +146,14 @@ describe("the one way out", () => {
     const ask = (text: string) =>
       host.api<Answer>("POST", "/v1/voice/messages", { channel: "chat_app", from: own, to, text }, { headers: key })
     const answers = await Promise.all(Array.from({ length: 8 }, () => ask("Once")))
-    const given = answers.filter(({ status }) => status === 200)
-    expect(given).to.not.be.empty
+    const responses = answers.filter(({ status }) => status === 200)
+    expect(responses).to.not.be.empty
     expect(answers.filter(({ status }) => status !== 200).map(({ status }) => status)).to.deep.equal(
-      Array.from({ length: answers.length - given.length }, () => 409),
+      Array.from({ length: answers.length - responses.length }, () => 409),
     )
-    expect(new Set([...given.map(({ body }) => body.message_id), (await ask("Once")).body.message_id]).size).to.equal(1)
+    expect(new Set([...responses.map(({ body }) => body.message_id), (await ask("Once")).body.message_id]).size).to.equal(1)
     expect((await ask("Another")).status).to.equal(400)
-    await settled(to)
+    await whenSettled(to)
     expect(sentTo(to).map(({ text }) => text)).to.deep.equal(["Once"])
   })
 
@@ -163,10 +163,10 @@ describe("the one way out", () => {
     host.clock.move(2 * minute)
     const refused = new Set<string>()
     const late: Sent[] = []
-    providers.instead = (sent, response) => {
-      if (refused.has(sent.to)) late.push(sent)
-      providers.sent.push(sent)
-      take(sent, response)
+    providers.instead = (message, response) => {
+      if (refused.has(message.to)) late.push(message)
+      providers.sent.push(message)
+      take(message, response)
       return true
     }
     await Promise.all(
@@ -178,7 +178,7 @@ describe("the one way out", () => {
       }),
     )
     for (const to of people) {
-      const messages = await settled(to)
+      const messages = await whenSettled(to)
       for (const { state, text } of messages) expect([`${text} accepted`, `${text} refused`]).to.include(`${text} ${state}`)
       expect((await conversationOf(host, "chatapp", to))?.suppressed).to.equal(true)
     }
@@ -193,20 +193,20 @@ describe("the one way out", () => {
     const before = providers.sent.length
     const began = host.clock.monotonic()
     for (const to of people) expect((await send(to, "Many")).status).to.equal(200)
-    const sent = () => providers.sent.length - before
-    await until("as many as a minute takes", () => sent() >= perMinute)
-    for (const to of people.slice(0, 2)) await settled(to)
+    const sentCount = () => providers.sent.length - before
+    await until("as many as a minute takes", () => sentCount() >= perMinute)
+    for (const to of people.slice(0, 2)) await whenSettled(to)
     // On a busy machine the minute goes on meanwhile, and may take another.
     const more = Math.floor((host.clock.monotonic() - began) / (minute / perMinute))
-    expect(sent()).to.be.within(perMinute, perMinute + more)
+    expect(sentCount()).to.be.within(perMinute, perMinute + more)
     // One by one: a call in flight would time out by a clock that is moved far.
-    while (sent() < people.length) {
-      const present = sent()
+    while (sentCount() < people.length) {
+      const present = sentCount()
       host.clock.move(20_000)
-      await until("another one, as time goes on", () => sent() > present)
+      await until("another one, as time goes on", () => sentCount() > present)
     }
     for (const to of people) {
-      await settled(to)
+      await whenSettled(to)
       expect(sentTo(to)).to.have.length(1)
     }
   })

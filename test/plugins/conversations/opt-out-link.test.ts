@@ -44,13 +44,13 @@ describe("opt-out links", () => {
 
   it("stand in a message, and opt its recipient out of its channel alone by a post, once", async () => {
     const { body } = await send("sms", "News. No more: {{ opt_out_url }} or {{opt_out_url}}")
-    const sent = await until("the message", () =>
+    const message = await until("the message", () =>
       providers.sent.find(({ message_id, to }) => to === person || message_id === body.message_id),
     )
-    const path = pathOf(sent.text)
-    expect(sent.text).to.equal(`News. No more: ${host.url}${path} or ${host.url}${path}`)
+    const path = pathOf(message.text)
+    expect(message.text).to.equal(`News. No more: ${host.url}${path} or ${host.url}${path}`)
     expect(path.length, "letters of a text message").to.be.below(130)
-    expect(sent.text).to.not.contain(person.slice(1))
+    expect(message.text).to.not.contain(person.slice(1))
 
     const page = await open(path)
     expect([page.status, page.headers.get("content-security-policy")?.startsWith("default-src 'none'")]).to.deep.equal([200, true])
@@ -78,7 +78,7 @@ describe("opt-out links", () => {
   })
 
   it("stand in a mail by the action, and are the operation's", async () => {
-    const made = await host.api<{ slug: string; inbound_url: string }>("POST", "/v1/event-pipelines", {
+    const response = await host.api<{ slug: string; inbound_url: string }>("POST", "/v1/event-pipelines", {
       name: "Offers",
       state: "active",
       auth_mode: "none",
@@ -87,8 +87,8 @@ describe("opt-out links", () => {
         { type: "respond", body: { link: "{{ steps.link.url }}" } },
       ],
     })
-    expect(made.status, JSON.stringify(made.body)).to.equal(200)
-    const { body } = await host.send<{ link: string }>(made.body, { phone: "+49 151 12345678" })
+    expect(response.status, JSON.stringify(response.body)).to.equal(200)
+    const { body } = await host.send<{ link: string }>(response.body, { phone: "+49 151 12345678" })
     const path = pathOf(body.link)
     const query = `channel=chat_app&address=${encodeURIComponent(person)}`
     expect((await host.api("GET", `/v1/voice/opt-out-link?${query}`)).body).to.deep.equal({ url: body.link })
@@ -119,32 +119,34 @@ describe("opt-out links", () => {
       ).to.deep.equal([404, 404])
     }
     expect((await open(`/v1/unsubscribe/${token}`)).status).to.equal(404)
-    const listed = await host.api<{ opt_outs: object[] }>("GET", "/v1/voice/opt-outs?channel=sms&address=%2B493098765432")
-    expect(listed.body.opt_outs).to.deep.equal([])
+    const response = await host.api<{ opt_outs: object[] }>("GET", "/v1/voice/opt-outs?channel=sms&address=%2B493098765432")
+    expect(response.body.opt_outs).to.deep.equal([])
   })
 
   it("is told to subscribers of the channel, as are conversations and messages, by ids and states alone", async () => {
     const someone = "+4915187654321"
-    const told = async () => (await host.broadcasts("text_conversations")).slice(before)
+    const newBroadcasts = async () => (await host.broadcasts("text_conversations")).slice(before)
     const before = (await host.broadcasts("text_conversations")).length
     await postTwilio(urls.twilio, { MessageSid: "SMlive", From: someone, To: own, Body: "A secret of mine", SmsStatus: "received" })
-    const conversation = await until("the conversation", async () => (await told())[0])
+    const conversation = await until("the conversation", async () => (await newBroadcasts())[0])
     const { session_id } = conversation.data as { session_id: string }
     expect(conversation).to.deep.include({ event: "conversation", data: { session_id, state: "open" } })
-    const sent = await patiently(() =>
+    const response = await patiently(() =>
       host.api<{ message_id: string }>("POST", "/v1/voice/messages", { channel: "sms", from: own, to: someone, text: "Another secret" }),
     )
-    const { message_id } = sent.body
+    const { message_id } = response.body
     const accepted = { channel: "text_conversations", event: "message", data: { session_id, message_id, state: "accepted" } }
-    await until("the message", async () => (await told()).some((one) => JSON.stringify(one) === JSON.stringify(accepted)))
+    await until("the message", async () =>
+      (await newBroadcasts()).some((broadcast) => JSON.stringify(broadcast) === JSON.stringify(accepted)),
+    )
     await host.api("POST", "/v1/voice/opt-outs", { channel: "sms", address: someone, wording: "A third secret" })
     // The conversation may be told of after it: it is brought up to date with the message by a job of its own.
-    expect((await told()).map(({ event }) => event)).to.include("opt_out")
+    expect((await newBroadcasts()).map(({ event }) => event)).to.include("opt_out")
     await host.api("DELETE", `/v1/voice/text-conversations/${session_id}`)
     await until("the removal", async () =>
-      (await told()).some(({ data }) => JSON.stringify(data) === JSON.stringify({ session_id, state: "removed" })),
+      (await newBroadcasts()).some(({ data }) => JSON.stringify(data) === JSON.stringify({ session_id, state: "removed" })),
     )
-    expect(JSON.stringify(await told()))
+    expect(JSON.stringify(await newBroadcasts()))
       .to.not.contain("secret")
       .and.not.contain(someone.slice(1))
     expect(JSON.stringify(await host.broadcasts("chatapp_conversations"))).to.not.contain(session_id)

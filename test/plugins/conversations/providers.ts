@@ -1,7 +1,7 @@
 // Meta's Cloud API and Twilio on loopback: they take messages as their protocols say, and answer as a test says.
 import type { ServerResponse } from "node:http"
 import type { TestHost } from "#core/testing"
-import { type Asked, listen, type Peer } from "../outgoing-http/loopback-peer.ts"
+import { listen, type Peer, type PeerRequest } from "../outgoing-http/loopback-peer.ts"
 import { own, phoneNumberId } from "./webhooks.ts"
 
 export const accountSid = "AC00000000000000000000000000000001"
@@ -17,7 +17,7 @@ export interface Sent {
 }
 
 /** What to do with a message in place of taking it; true: it was answered. */
-export type Instead = (sent: Sent, response: ServerResponse) => boolean
+export type Instead = (message: Sent, response: ServerResponse) => boolean
 
 export interface Providers {
   readonly peer: Peer
@@ -34,13 +34,13 @@ export async function startProviders(): Promise<Providers> {
     sent: [],
     templates: [],
     instead: () => false,
-    peer: await listen((asked, response) => {
-      const sent = asked.method === "POST" ? readSent(asked, String(++count)) : undefined
-      if (asked.method === "GET") answerTemplates(providers, asked, response)
-      else if (!sent) json(response, 400, { error: { code: 100, message: "Invalid parameter" } })
-      else if (!providers.instead(sent, response)) {
-        providers.sent.push(sent)
-        take(sent, response)
+    peer: await listen((request, response) => {
+      const message = request.method === "POST" ? readSent(request, String(++count)) : undefined
+      if (request.method === "GET") answerTemplates(providers, request, response)
+      else if (!message) json(response, 400, { error: { code: 100, message: "Invalid parameter" } })
+      else if (!providers.instead(message, response)) {
+        providers.sent.push(message)
+        take(message, response)
       }
     }),
     close: () => providers.peer.close(),
@@ -58,7 +58,7 @@ export function take({ channel, to, provider_id }: Sent, response: ServerRespons
   else json(response, 200, { messaging_product: "whatsapp", contacts, messages: [{ id: provider_id }] })
 }
 
-function readSent({ url, headers, body }: Asked, id: string): Sent | undefined {
+function readSent({ url, headers, body }: PeerRequest, id: string): Sent | undefined {
   if (url === `/v23.0/${phoneNumberId}/messages` && headers.authorization === "Bearer meta-token") {
     const message = JSON.parse(body) as {
       messaging_product: string
@@ -85,7 +85,7 @@ function readSent({ url, headers, body }: Asked, id: string): Sent | undefined {
 }
 
 /** Two a page. */
-function answerTemplates({ templates }: Providers, { url }: Asked, response: ServerResponse): void {
+function answerTemplates({ templates }: Providers, { url }: PeerRequest, response: ServerResponse): void {
   const { pathname, searchParams } = new URL(url, "http://loopback")
   const isAsked = pathname === `/v23.0/${businessId}/message_templates`
   const from = Number(searchParams.get("after") ?? "0")

@@ -71,8 +71,8 @@ describe("quiet hours", () => {
       time,
       (zones, now, quiet_from, quiet_until) => {
         const isQuiet = (instant: number) =>
-          zones.some((one) => {
-            const there = new Date(instant).toLocaleTimeString("sv-SE", { timeZone: one, hour: "2-digit", minute: "2-digit" })
+          zones.some((value) => {
+            const there = new Date(instant).toLocaleTimeString("sv-SE", { timeZone: value, hour: "2-digit", minute: "2-digit" })
             const isAfter = there >= quiet_from
             const isBefore = there < quiet_until
             return quiet_from <= quiet_until ? isAfter && isBefore : isAfter || isBefore

@@ -15,7 +15,7 @@ describe("messages beside a silent carrier", () => {
     silent = await startProviders()
     other = await startProviders()
     silent.instead = () => true
-    const hosts = [silent, other].map((one) => providerEnv(one)["MILLRACE_OUTGOING_ALLOW_HOSTS"]).join(",")
+    const hosts = [silent, other].map((providers) => providerEnv(providers)["MILLRACE_OUTGOING_ALLOW_HOSTS"]).join(",")
     host = await testHost({ capture: false, env: { MILLRACE_OUTGOING_ALLOW_HOSTS: hosts, MILLRACE_SERVER_DRAIN_MS: "100" } })
     // One in the afternoon in Berlin, where messages are sent at once.
     host.clock.set(Date.parse("2026-11-24T12:00:00Z"))

@@ -135,8 +135,8 @@ export async function conversationOf(host: TestHost, kind: Kind, address: string
 
 /** Newest first. */
 export async function messagesOf(host: TestHost, kind: Kind, address: string): Promise<Message[]> {
-  const found = await conversationOf(host, kind, address)
-  if (!found) return []
-  const path = `/v1/voice/${kind}-conversations/${found.session_id}?limit=200`
+  const conversation = await conversationOf(host, kind, address)
+  if (!conversation) return []
+  const path = `/v1/voice/${kind}-conversations/${conversation.session_id}?limit=200`
   return (await patiently(() => host.api<{ messages: Message[] }>("GET", path))).body.messages
 }

@@ -100,9 +100,9 @@ describe("dataset.write", () => {
       ["false where the row says 1", false, 1, false, false],
       ["false where nobody says anything", false, undefined, false, false],
     ]
-    for (const [what, marker, given, stampedAs, expected] of cases) {
+    for (const [what, marker, input, stampedAs, expected] of cases) {
       it(`is_test: ${what}`, async () => {
-        const event = given === undefined ? { email: "a" } : { email: "a", is_test: given }
+        const event = input === undefined ? { email: "a" } : { email: "a", is_test: input }
         await run("", event, { stamp: { is_test: stampedAs }, ...marked(marker) })
         expect((await values())[0]?.["is_test"]).to.equal(expected)
       })

@@ -32,7 +32,7 @@ onBothStores("columns that a row lacks", ({ start }) => {
     expect(status, JSON.stringify(body)).to.equal(200)
     return body.rows.map(({ values }) => values)
   }
-  const found = async (filter: object) => (await list(filter)).map(({ email }) => String(email).split("@")[0]).sort()
+  const findEmails = async (filter: object) => (await list(filter)).map(({ email }) => String(email).split("@")[0]).sort()
   const exported = async (format: string, filter: object = {}) => {
     const query = new URLSearchParams({ format, filter: JSON.stringify(filter) })
     const answer = await fetch(`${host.url}/v1/datasets/${slug}/export?${query}`, { headers: { authorization: `Bearer ${host.adminKey}` } })
@@ -82,7 +82,7 @@ onBothStores("columns that a row lacks", ({ start }) => {
       [{ $or: [{ variant: "" }, { email: "new@a.b" }] }, ["blank", "new", "old"]],
       [{ variant: "", email: "old@a.b" }, ["old"]],
     ] as const) {
-      expect(await found(filter), JSON.stringify(filter)).to.deep.equal(emails)
+      expect(await findEmails(filter), JSON.stringify(filter)).to.deep.equal(emails)
     }
   })
 

@@ -36,20 +36,20 @@ onBothStores("rows of a dataset", ({ start }) => {
         expect(body.message).to.include("RFC 3339")
       }
     }
-    const found = async (filter: object) => (await list("times", filter)).body.rows.length
+    const findTimes = async (filter: object) => (await list("times", filter)).body.rows.length
     for (const time of ["2026-11-27", "2026-11-27T11:59:59Z", "2026-11-27T13:59:59+02:00", "2026-11-27T11:59:59.999999Z"])
-      expect(await found({ created_at: { $gt: time } }), time).to.equal(1)
-    for (const time of ["2026-11-28", "2026-11-27T14:00:00+02:00"]) expect(await found({ created_at: { $gt: time } }), time).to.equal(0)
-    expect(await found({ created_at: { $in: ["2026-11-27T14:00:00+02:00"] } })).to.equal(1)
+      expect(await findTimes({ created_at: { $gt: time } }), time).to.equal(1)
+    for (const time of ["2026-11-28", "2026-11-27T14:00:00+02:00"]) expect(await findTimes({ created_at: { $gt: time } }), time).to.equal(0)
+    expect(await findTimes({ created_at: { $in: ["2026-11-27T14:00:00+02:00"] } })).to.equal(1)
     expect(
-      await found({ $and: [{ created_at: "2026-11-27T12:00:00Z" }, { updated_at: { $not: { $gt: "2026-11-27T12:00:00Z" } } }] }),
+      await findTimes({ $and: [{ created_at: "2026-11-27T12:00:00Z" }, { updated_at: { $not: { $gt: "2026-11-27T12:00:00Z" } } }] }),
     ).to.equal(1)
   })
 
   it("of one call keep their order in lists and in the export", async () => {
-    const given = Array.from({ length: 150 }, (_, n) => ({ n }))
-    const { body } = await insert("batch", given)
-    const expected = given.map(({ n }) => n)
+    const inputs = Array.from({ length: 150 }, (_, n) => ({ n }))
+    const { body } = await insert("batch", inputs)
+    const expected = inputs.map(({ n }) => n)
     const upwards = (await list("batch", {}, "created_at")).body.rows
     expect(upwards.map(({ values }) => values["n"])).to.deep.equal(expected)
     expect(upwards.map(({ id }) => id)).to.deep.equal(body.row_ids)

@@ -12,9 +12,9 @@ interface Box {
 }
 
 describe("the screens of datasets", () => {
-  const shown = consoleUnderTest()
+  const testConsole = consoleUnderTest()
   before(async () => {
-    await shown.host.api("POST", "/v1/datasets", { name: "Sign-ups" })
+    await testConsole.host.api("POST", "/v1/datasets", { name: "Sign-ups" })
     for (let page = 0; page < 3; page++) {
       const rows = Array.from({ length: 300 }, (_, index) => ({
         email: `lead-${page * 300 + index}@example.com`,
@@ -23,43 +23,43 @@ describe("the screens of datasets", () => {
         account: 9_007_199_254_740_991 - index,
         subscribed: index % 2 === 0,
       }))
-      const { status } = await shown.host.api("POST", "/v1/datasets/sign-ups/rows", { rows, key: "email" })
+      const { status } = await testConsole.host.api("POST", "/v1/datasets/sign-ups/rows", { rows, key: "email" })
       expect(status).to.equal(200)
     }
   })
 
   it("show rows as one scrolls, newest first, and what strangers wrote as text", async () => {
-    const page = await shown.signedIn("/console/datasets")
+    const page = await testConsole.signedIn("/console/datasets")
     await page.getByRole("main").getByRole("link", { name: "Sign-ups", exact: true }).waitFor()
-    await shown.looksRight(page, "datasets-list")
-    await shown.tabTo(page, "Sign-ups")
+    await testConsole.looksRight(page, "datasets-list")
+    await testConsole.tabTo(page, "Sign-ups")
     await page.keyboard.press("Enter")
     const table = page.getByRole("table", { name: "Rows of Sign-ups" })
     await table.getByRole("row").nth(5).waitFor()
     const account = table.getByRole("cell", { name: /^9007199254740\d{3}$/ }).first()
     expect(await account.evaluate((cell) => (cell as unknown as Box).scrollWidth <= (cell as unknown as Box).clientWidth)).to.equal(true)
-    await shown.looksRight(page, "datasets-rows")
+    await testConsole.looksRight(page, "datasets-rows")
     await table.focus()
     await until("all rows being loaded", async () => {
       await page.keyboard.press("End")
       return (await page.getByText("900 rows").count()) > 0 || undefined
     })
     expect(await table.getByRole("row").count()).to.be.below(100)
-    await page.goto(`${shown.host.url}/console/datasets/sign-ups?filter=${encodeURIComponent('{"budget":600}')}`)
+    await page.goto(`${testConsole.host.url}/console/datasets/sign-ups?filter=${encodeURIComponent('{"budget":600}')}`)
     await table.getByText("onerror").waitFor()
     expect(await page.locator("main img").count()).to.equal(0)
     expect(await page.title()).to.not.equal("hit")
   })
 
   it("show more rows than a browser scrolls, and those in sight stay there while more are loaded", async () => {
-    const page = await shown.signedIn("/console")
+    const page = await testConsole.signedIn("/console")
     const [perPage, all] = [100_000, 300_000]
     await page.route(/\/v1\/datasets\/sign-ups\/rows/, async (route) => {
       const from = Number(new URL(route.request().url()).searchParams.get("cursor"))
       const rows = Array.from({ length: perPage }, (_, index) => ({ id: `row-${from + index}`, values: {}, created_at: "" }))
       await route.fulfill({ json: { rows, next_cursor: from + perPage === all ? "" : String(from + perPage) } })
     })
-    await page.goto(`${shown.host.url}/console/datasets/sign-ups`)
+    await page.goto(`${testConsole.host.url}/console/datasets/sign-ups`)
     const table = page.getByRole("table", { name: "Rows of Sign-ups" })
     const linkInSight = async (number: number) => {
       const text = `row-${number}`.slice(-6)
@@ -85,13 +85,13 @@ describe("the screens of datasets", () => {
   })
 
   it("filter and sort by the address, and say what the service refuses", async () => {
-    const page = await shown.signedIn("/console/datasets/sign-ups")
-    await shown.tabTo(page, "column")
+    const page = await testConsole.signedIn("/console/datasets/sign-ups")
+    await testConsole.tabTo(page, "column")
     // By first letters: of a word that is typed too slowly, each letter is taken for the first.
     await page.keyboard.press("b")
-    await shown.tabTo(page, "comparison")
+    await testConsole.tabTo(page, "comparison")
     for (const _ of ["above", "at least"]) await page.keyboard.press("a")
-    await shown.tabTo(page, "value")
+    await testConsole.tabTo(page, "value")
     await page.keyboard.type("895")
     await page.keyboard.press("Enter")
     await page.getByText("5 rows.").waitFor()
@@ -100,25 +100,25 @@ describe("the screens of datasets", () => {
     await page.getByRole("row").nth(1).getByText("lead-895").waitFor()
     await page.reload()
     await page.getByRole("row").nth(1).getByText("lead-895").waitFor()
-    await page.goto(`${shown.host.url}/console/datasets/sign-ups?filter=${encodeURIComponent('{"budget":{"$near":1}}')}`)
+    await page.goto(`${testConsole.host.url}/console/datasets/sign-ups?filter=${encodeURIComponent('{"budget":{"$near":1}}')}`)
     await page.getByRole("alert").getByText("$near").waitFor()
     expect(await page.getByRole("row").count()).to.equal(0)
-    await shown.looksRight(page, "datasets-refused")
+    await testConsole.looksRight(page, "datasets-refused")
   })
 
   it("show one row whole, and delete it once that is confirmed", async () => {
-    const page = await shown.signedIn("/console/datasets/sign-ups?filter=%7B%22email%22%3A%22lead-7%40example.com%22%7D")
+    const page = await testConsole.signedIn("/console/datasets/sign-ups?filter=%7B%22email%22%3A%22lead-7%40example.com%22%7D")
     await page.getByText("1 row.").waitFor()
     await page.getByRole("row").nth(1).getByRole("link").press("Enter")
     await page.getByRole("region", { name: "Row" }).getByText("lead-7@example.com").waitFor()
     // A link to it shows it elsewhere too, among rows of which the first page ends before it, until it is gone.
     const { search } = new URL(page.url())
-    const link = `${shown.host.url}/console/datasets/sign-ups?row=${new URLSearchParams(search).get("row")}`
+    const link = `${testConsole.host.url}/console/datasets/sign-ups?row=${new URLSearchParams(search).get("row")}`
     await page.goto(link)
     await page.getByRole("region", { name: "Row" }).getByText("lead-7@example.com").waitFor()
-    await page.goto(`${shown.host.url}/console/datasets/sign-ups${search}`)
+    await page.goto(`${testConsole.host.url}/console/datasets/sign-ups${search}`)
     await page.getByRole("region", { name: "Row" }).getByText("lead-7@example.com").waitFor()
-    await shown.looksRight(page, "datasets-row")
+    await testConsole.looksRight(page, "datasets-row")
     const row = page.getByRole("region", { name: "Row" })
     const dialog = page.getByRole("dialog")
     await row.getByRole("button", { name: "Delete" }).press("Enter")
@@ -126,8 +126,12 @@ describe("the screens of datasets", () => {
     await page.keyboard.press("Escape")
     await dialog.waitFor({ state: "hidden" })
     const count = async () =>
-      (await shown.host.api<{ rows: unknown[] }>("GET", `/v1/datasets/sign-ups/rows${new URL(page.url()).search.replace(/&row=.*/, "")}`))
-        .body.rows.length
+      (
+        await testConsole.host.api<{ rows: unknown[] }>(
+          "GET",
+          `/v1/datasets/sign-ups/rows${new URL(page.url()).search.replace(/&row=.*/, "")}`,
+        )
+      ).body.rows.length
     expect(await count()).to.equal(1)
     await row.getByRole("button", { name: "Delete" }).press("Enter")
     await dialog.getByText("Delete this row?").waitFor()
@@ -144,10 +148,10 @@ describe("the screens of datasets", () => {
   })
 
   it("insert rows that are written as JSON, and say at which row one is refused", async () => {
-    const page = await shown.signedIn("/console/datasets/sign-ups?part=insert")
+    const page = await testConsole.signedIn("/console/datasets/sign-ups?part=insert")
     await page.getByRole("textbox", { name: "Rows" }).waitFor()
-    await shown.tabTo(page, "Rows")
-    await shown.tabTo(page, "Rows")
+    await testConsole.tabTo(page, "Rows")
+    await testConsole.tabTo(page, "Rows")
     const write = async (text: string) => {
       await page.keyboard.press("Control+a")
       await page.keyboard.press("Delete")
@@ -158,6 +162,6 @@ describe("the screens of datasets", () => {
     await page.getByRole("alert").getByText("rows.0").waitFor()
     await write('[{"email":"new@example.com","name":"New"}]')
     await page.getByText("1 written.").waitFor()
-    await shown.looksRight(page, "datasets-insert")
+    await testConsole.looksRight(page, "datasets-insert")
   })
 })

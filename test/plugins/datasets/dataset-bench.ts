@@ -42,8 +42,8 @@ export async function startBench(): Promise<DatasetBench> {
   const home = { id, slug }
   const stranger = await service.work((work) => {
     const other = directory.create(work, { name: "Elsewhere" })
-    const wanted = { name: "Key", kind: "api_key", role: "owner", scopes: null, user: null } as const
-    return service.get(ApiKeys).mint(work, other.id, wanted).text
+    const keyOptions = { name: "Key", kind: "api_key", role: "owner", scopes: null, user: null } as const
+    return service.get(ApiKeys).mint(work, other.id, keyOptions).text
   })
   const records = service.get(Datasets)
   const bench: DatasetBench = {

@@ -188,15 +188,15 @@ describe("datasets", () => {
       expect(numbers(await list({ filter: '{"n":7}' }))).to.deep.equal([7])
       expect(numbers(await list({ filter: '{"n":{"$gte":20},"parity":"odd"}', sort: "n" }))).to.deep.equal([21, 23])
       expect(numbers(await list({ filter: '{"$or":[{"n":1},{"at.city":"Paris"}]}', sort: "-n" }))).to.deep.equal([4, 3, 2, 1, 0])
-      const seen: Json[] = []
+      const received: Json[] = []
       let cursor = ""
       do {
         const page: Rows = await list({ filter: '{"parity":"even"}', sort: "-n", limit: 5, cursor })
         expect(page.rows.length).to.be.within(1, 5)
-        seen.push(...page.rows.map(({ values }) => values["n"] ?? null))
+        received.push(...page.rows.map(({ values }) => values["n"] ?? null))
         cursor = page.next_cursor
       } while (cursor !== "")
-      expect(seen).to.deep.equal([24, 22, 20, 18, 16, 14, 12, 10, 8, 6, 4, 2, 0])
+      expect(received).to.deep.equal([24, 22, 20, 18, 16, 14, 12, 10, 8, 6, 4, 2, 0])
       expect((await list({})).rows).to.have.length(25)
     })
 
@@ -232,15 +232,15 @@ describe("datasets", () => {
       )
       const list = (input: object) => call<Rows>("datasets.list_rows", { slug, limit: 5, ...input })
       for (const sort of ["mixed", "-mixed", "at.city"]) {
-        const seen = new Set<Json | undefined>()
+        const visited = new Set<Json | undefined>()
         let [cursor, count] = ["", 0]
         do {
           const page: Rows = await list({ sort, cursor })
-          for (const { values } of page.rows) seen.add(values["n"])
+          for (const { values } of page.rows) visited.add(values["n"])
           count += page.rows.length
           cursor = page.next_cursor
         } while (cursor !== "" && count < 24)
-        expect([count, seen.size], sort).to.deep.equal([12, 12])
+        expect([count, visited.size], sort).to.deep.equal([12, 12])
       }
       for (const sort of ["tags", "-tags", "at", "tags.0"]) {
         const refused = await refusalOf(list({ sort }))

@@ -44,7 +44,7 @@ onBothStores("columns named like a row's own fields", ({ start }) => {
   })
 
   it("are filtered as values.id, while id is the row's own", async () => {
-    const found: [object, string[]][] = [
+    const matches: [object, string[]][] = [
       [{ "values.id": "order-77" }, ["a@example.com"]],
       [{ id: "order-77" }, []],
       [{ id: ids[1] }, ["b@example.com"]],
@@ -55,7 +55,7 @@ onBothStores("columns named like a row's own fields", ({ start }) => {
       [{ "values.values.id": 5 }, ["b@example.com"]],
       [{ "values.updated_at": "" }, ["c@example.com"]],
     ]
-    for (const [filter, expected] of found)
+    for (const [filter, expected] of matches)
       expect([filter, await emails({ filter: JSON.stringify(filter), sort: "created_at" })]).to.deep.equal([filter, expected])
   })
 
@@ -77,8 +77,8 @@ onBothStores("columns named like a row's own fields", ({ start }) => {
   it("may key a dataset", async () => {
     const upsert = (id: string, n: number) => host.api("POST", "/v1/datasets/keyed/rows", { key: "id", rows: [{ id, n }] })
     for (const [id, n] of [["x", 1], ["y", 2], ["x", 3]] as const) expect((await upsert(id, n)).status).to.equal(200) // biome-ignore format: a list
-    const found = await list("keyed", { filter: '{"values.id":"x"}' })
-    expect(found.map(({ values }) => values["n"])).to.deep.equal([3])
+    const matches = await list("keyed", { filter: '{"values.id":"x"}' })
+    expect(matches.map(({ values }) => values["n"])).to.deep.equal([3])
   })
 
   it("start CSV with a byte order mark on request", async () => {

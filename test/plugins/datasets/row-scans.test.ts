@@ -19,7 +19,7 @@ interface Refusal {
 
 onBothStores("reads of large datasets", ({ start }) => {
   let host: TestHost
-  let made = 0
+  let created = 0
 
   before(async () => {
     host = await start({ env: { MILLRACE_PLUGINS_SETTINGS: JSON.stringify({ datasets: { max_scanned_rows: most } }) } })
@@ -36,7 +36,7 @@ onBothStores("reads of large datasets", ({ start }) => {
     expect(body.details.reason).to.equal("column_not_indexed")
     return body
   }
-  const found = async (slug: string, query: Record<string, string>) => {
+  const findRows = async (slug: string, query: Record<string, string>) => {
     const { status, body } = await list(slug, query)
     expect(status, JSON.stringify(body)).to.equal(200)
     return body.rows.map(({ values }) => values["n"])
@@ -46,7 +46,7 @@ onBothStores("reads of large datasets", ({ start }) => {
     expect(status, JSON.stringify(body)).to.equal(200)
   }
   const dataset = async () => {
-    const { body } = await host.api<{ slug: string }>("POST", "/v1/datasets", { name: `Large ${++made}` })
+    const { body } = await host.api<{ slug: string }>("POST", "/v1/datasets", { name: `Large ${++created}` })
     return body.slug
   }
   const row = (n: number) => ({ email: `p${n}@example.com`, n, city: n % 2 === 0 ? "Rome" : "Paris" })
@@ -62,7 +62,7 @@ onBothStores("reads of large datasets", ({ start }) => {
 
   it("are answered row by row up to the bound, and refused beyond it, by filter and by sort", async () => {
     const small = await filled(most)
-    expect(await found(small, { filter: '{"n":7}', sort: "-n" })).to.deep.equal([7])
+    expect(await findRows(small, { filter: '{"n":7}', sort: "-n" })).to.deep.equal([7])
     const large = await filled(most + 1)
     const byFilter = await refusal(large, { filter: '{"city":"Rome"}' })
     expect(byFilter.message).to.include('"city" is not indexed').and.include(large).and.include("created_at")
@@ -77,11 +77,11 @@ onBothStores("reads of large datasets", ({ start }) => {
 
   it("are answered in the order of created_at, for any size", async () => {
     const large = await filled(most + 5)
-    expect(await found(large, {})).to.have.length(most + 5)
-    expect(await found(large, { sort: "created_at", limit: "3" })).to.have.length(3)
+    expect(await findRows(large, {})).to.have.length(most + 5)
+    expect(await findRows(large, { sort: "created_at", limit: "3" })).to.have.length(3)
     const { body } = await list(large, { limit: "3" })
     expect(body.next_cursor).to.not.equal("")
-    expect(await found(large, { limit: "3", cursor: body.next_cursor })).to.have.length(3)
+    expect(await findRows(large, { limit: "3", cursor: body.next_cursor })).to.have.length(3)
   })
 
   it("are answered where id or created_at leave few enough rows", async () => {
@@ -89,11 +89,11 @@ onBothStores("reads of large datasets", ({ start }) => {
     const { body } = await list(large, { limit: "200" })
     const last = body.rows[0]
     const [id = "", at = ""] = [last?.id, last?.created_at]
-    expect(await found(large, { filter: JSON.stringify({ id }), sort: "n" })).to.deep.equal([last?.values["n"]])
+    expect(await findRows(large, { filter: JSON.stringify({ id }), sort: "n" })).to.deep.equal([last?.values["n"]])
     await insert(large, [row(100), row(101)])
     const since = JSON.stringify({ created_at: { $gt: at }, city: "Rome" })
-    expect(await found(large, { filter: since, sort: "-n" })).to.deep.equal([100])
-    expect(await found(large, { filter: JSON.stringify({ $and: [{ created_at: { $gt: at } }, { n: { $gt: 100 } }] }) })).to.deep.equal([
+    expect(await findRows(large, { filter: since, sort: "-n" })).to.deep.equal([100])
+    expect(await findRows(large, { filter: JSON.stringify({ $and: [{ created_at: { $gt: at } }, { n: { $gt: 100 } }] }) })).to.deep.equal([
       101,
     ])
     await refusal(large, { filter: JSON.stringify({ created_at: { $gte: "2000-01-01T00:00:00.000Z" }, city: "Rome" }) })
@@ -108,9 +108,11 @@ onBothStores("reads of large datasets", ({ start }) => {
 
   it("are answered by values of the key, where every row has one", async () => {
     const large = await filled(most + 1, "email")
-    expect(await found(large, { filter: '{"email":"p3@example.com"}' })).to.deep.equal([3])
-    expect(await found(large, { filter: '{"email":"p3@example.com","city":"Rome"}' })).to.deep.equal([])
-    expect(await found(large, { filter: '{"email":{"$in":["p3@example.com","p4@example.com","none"]}}', sort: "-n" })).to.deep.equal([4, 3])
+    expect(await findRows(large, { filter: '{"email":"p3@example.com"}' })).to.deep.equal([3])
+    expect(await findRows(large, { filter: '{"email":"p3@example.com","city":"Rome"}' })).to.deep.equal([])
+    expect(await findRows(large, { filter: '{"email":{"$in":["p3@example.com","p4@example.com","none"]}}', sort: "-n" })).to.deep.equal([
+      4, 3,
+    ])
     const refused = await refusal(large, { filter: '{"email":{"$gt":"p3@example.com"}}' })
     expect(refused.details.indexed_columns).to.deep.equal(["created_at", "id", "email"])
   })
@@ -119,9 +121,9 @@ onBothStores("reads of large datasets", ({ start }) => {
     const filter = '{"email":"p1@example.com"}'
     const small = await filled(3, "email")
     await insert(small, [{ email: "p1@example.com", n: 50 }])
-    expect((await found(small, { filter })).toSorted()).to.deep.equal([1, 50])
+    expect((await findRows(small, { filter })).toSorted()).to.deep.equal([1, 50])
     const large = await filled(most, "email")
-    expect(await found(large, { filter })).to.deep.equal([1])
+    expect(await findRows(large, { filter })).to.deep.equal([1])
     await insert(large, [{ email: "p1@example.com", n: 50 }])
     const refused = await refusal(large, { filter })
     expect(refused.details.indexed_columns).to.deep.equal(["created_at", "id"])

@@ -25,23 +25,23 @@ describe("row writer", () => {
   describe("unkeyed", () => {
     it("writes a row an event, in order of their executions, and the same row when written again", async () => {
       const executions = [bench.executionId(), bench.executionId(), bench.executionId()]
-      const written: string[] = []
-      for (const executionId of executions) written.push(await bench.event(slug, { n: 1 }, { executionId }))
+      const writes: string[] = []
+      for (const executionId of executions) writes.push(await bench.event(slug, { n: 1 }, { executionId }))
       // The time is the execution's, to the millisecond; what follows it is a hash.
-      expect(written.map((id) => id.slice(0, 13))).to.deep.equal(executions.map((id) => id.slice(0, 13)))
-      expect(new Set(written).size).to.equal(3)
-      expect(await bench.event(slug, { n: 1 }, { executionId: executions[0] ?? "" })).to.equal(written[0])
+      expect(writes.map((id) => id.slice(0, 13))).to.deep.equal(executions.map((id) => id.slice(0, 13)))
+      expect(new Set(writes).size).to.equal(3)
+      expect(await bench.event(slug, { n: 1 }, { executionId: executions[0] ?? "" })).to.equal(writes[0])
       expect(await bench.rows(slug)).to.have.length(3)
     })
 
     it("tells steps and items of one execution apart", async () => {
       const executionId = bench.executionId()
-      const written = [
+      const writes = [
         await bench.event(slug, { a: 1 }, { executionId, stepId: "one" }),
         await bench.event(slug, { a: 1 }, { executionId, stepId: "two" }),
         await bench.event(slug, { a: 1 }, { executionId, stepId: "one", itemIndex: 1 }),
       ]
-      expect(new Set(written).size).to.equal(3)
+      expect(new Set(writes).size).to.equal(3)
     })
   })
 
@@ -154,7 +154,7 @@ describe("row writer", () => {
             executionId: bench.executionId(),
             receivedAt: `2026-01-01T00:00:0${at}.000Z`,
           }))
-          const shuffled = [...dated, ...dated.slice(0, 2)].map((one) => [order.next().value, one] as const).sort(([a], [b]) => a - b)
+          const shuffled = [...dated, ...dated.slice(0, 2)].map((item) => [order.next().value, item] as const).sort(([a], [b]) => a - b)
           for (const [, { columns, ...origin }] of shuffled) await bench.event(slug, { email, ...columns }, { key: "email", ...origin })
           const expected: Record<string, Json> = { email }
           const byAge = [...dated].sort((a, b) => `${a.receivedAt} ${a.executionId}`.localeCompare(`${b.receivedAt} ${b.executionId}`))
@@ -276,12 +276,12 @@ describe("row writer", () => {
       const column = fc.oneof(fc.constantFrom(...odd), fc.stringMatching(/^[A-Za-z_][A-Za-z0-9_ -]{0,20}$/))
       const row = fc
         .dictionary(column, json.filter(sound), { maxKeys: 6 })
-        .map((given) => JSON.parse(JSON.stringify(given)) as Record<string, Json>)
+        .map((input) => JSON.parse(JSON.stringify(input)) as Record<string, Json>)
       const rows = new Map<string, Record<string, Json>>()
       await fc.assert(
-        fc.asyncProperty(row, async (given) => {
-          fc.pre(!Object.hasOwn(given, "__proto__"))
-          rows.set(await bench.event(slug, given), given)
+        fc.asyncProperty(row, async (input) => {
+          fc.pre(!Object.hasOwn(input, "__proto__"))
+          rows.set(await bench.event(slug, input), input)
         }),
         { numRuns: 60 },
       )

@@ -11,7 +11,7 @@ const splitLeads = declaredBy(datasets).get(CrossDocumentRules, "split-leads-dat
 describe("split leads among many documents", () => {
   const documents = (count: number, datasetOf: (index: number) => string) => {
     let reads = 0
-    const made = Array.from({ length: count }, (_, index) => ({
+    const created = Array.from({ length: count }, (_, index) => ({
       slug: `pipeline-${index}`,
       active: true,
       acknowledged: [],
@@ -23,23 +23,23 @@ describe("split leads among many documents", () => {
       upserts: [{ dataset: datasetOf(index), key: "email" }],
       writesTo: [`default.${datasetOf(index)}`],
     }))
-    return { made, reads: () => reads }
+    return { made: created, reads: () => reads }
   }
 
   it("read each document once, however many lie beside it", () => {
-    const { made, reads } = documents(200, () => "leads")
-    expect(splitLeads.check(made)).to.deep.equal(made.map(() => undefined))
+    const { made: created, reads } = documents(200, () => "leads")
+    expect(splitLeads.check(created)).to.deep.equal(created.map(() => undefined))
     expect(reads()).to.equal(200)
   })
 
   it("name five of the others, and one whose dataset has a collision suffix though it comes later", () => {
-    const { made, reads } = documents(40, (index) => (index === 30 ? "leads" : index === 39 ? "leads-2" : `dataset-of-${index}`))
-    const found = splitLeads.check(made)
-    const { message = "", pointer } = found[30] ?? {}
+    const { made: created, reads } = documents(40, (index) => (index === 30 ? "leads" : index === 39 ? "leads-2" : `dataset-of-${index}`))
+    const matches = splitLeads.check(created)
+    const { message = "", pointer } = matches[30] ?? {}
     expect(pointer).to.equal("/pipeline/0/dataset_slug")
     expect(message.match(/"pipeline-\d+" to /g)).to.deep.equal([0, 1, 2, 3, 4].map((index) => `"pipeline-${index}" to `))
     expect(message).to.include("leads-2 looks like the same dataset").and.not.include('"pipeline-39" to')
-    expect(found.every((one) => one !== undefined)).to.equal(true)
+    expect(matches.every((item) => item !== undefined)).to.equal(true)
     // Once to know what it writes, and once for the place of what is told of it.
     expect(reads()).to.equal(80)
   })
@@ -78,7 +78,7 @@ describe("leads that split over datasets", () => {
     expect(warned(await bench.make({ name: "Lead keyed", request_schema: schema, pipeline: [keyed] }))).to.equal(true)
     const unkeyed = { id: "w", type: "dataset.write", dataset_slug: "lead-log", row: { work_mail: "{{ event.mail }}" } }
     expect(warned(await bench.make({ name: "Lead log", pipeline: [unkeyed] }))).to.equal(true)
-    for (const [key, named] of [
+    for (const [key, isNamed] of [
       ["mail", true],
       ["phone", true],
       ["mobileNumber", true],
@@ -89,12 +89,12 @@ describe("leads that split over datasets", () => {
       ["voicemail", false],
       ["mailing_list", false],
     ] as const) {
-      const made = await bench.make({
+      const pipeline = await bench.make({
         name: `Lead ${key}`,
         pipeline: [{ type: "dataset.write", dataset_slug: `by-${key.toLowerCase().replaceAll("_", "-")}`, key }],
       })
-      expect(warned(made), key).to.equal(named)
-      await put(made.slug, { state: "disabled" })
+      expect(warned(pipeline), key).to.equal(isNamed)
+      await put(pipeline.slug, { state: "disabled" })
     }
     const both = [
       { ...write, dataset_slug: "lead-more" },
@@ -116,8 +116,8 @@ describe("leads that split over datasets", () => {
     const keyed = await bench.make({ name: "Keyed", pipeline: [{ ...write, dataset_slug: "keyed-leads" }] })
     expect(warning(keyed)).to.include('"unkeyed" to default.unkeyed-leads')
     await put("unkeyed", { state: "disabled" })
-    const known = { type: "dataset.write", dataset_slug: "ratings", row: { stars: "{{ event.stars }}" } }
-    expect(warning(await bench.make({ name: "Ratings", pipeline: [known] }))).to.equal("")
+    const existing = { type: "dataset.write", dataset_slug: "ratings", row: { stars: "{{ event.stars }}" } }
+    expect(warning(await bench.make({ name: "Ratings", pipeline: [existing] }))).to.equal("")
     await put("keyed", { state: "disabled" })
   })
 })

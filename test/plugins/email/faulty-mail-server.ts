@@ -58,12 +58,12 @@ export async function faultyMailServer(port = 0): Promise<FaultyMailServer> {
     socket.on("data", (chunk: Buffer) => {
       text += chunk.toString("latin1")
       for (let at = text.indexOf(end); at >= 0; at = text.indexOf(end)) {
-        const [one, isMessage] = [text.slice(0, at), end !== "\r\n"]
+        const [value, isMessage] = [text.slice(0, at), end !== "\r\n"]
         text = text.slice(at + end.length)
-        end = !isMessage && one === "DATA" && fault?.at !== "data" ? "\r\n.\r\n" : "\r\n"
-        if (!isMessage) command(socket, one)
+        end = !isMessage && value === "DATA" && fault?.at !== "data" ? "\r\n.\r\n" : "\r\n"
+        if (!isMessage) command(socket, value)
         else {
-          handed.push(/^message-id:\s*(<[^>]+>)/im.exec(one)?.[1] ?? "")
+          handed.push(/^message-id:\s*(<[^>]+>)/im.exec(value)?.[1] ?? "")
           answer(socket, "end")
         }
       }

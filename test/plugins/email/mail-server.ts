@@ -35,14 +35,14 @@ export async function listenForMail(
     authOptional: true,
     disabledCommands: ["STARTTLS"],
     logger: false,
-    onRcptTo({ address }, _session, done) {
+    onRcptTo({ address }, _session, callback) {
       void Promise.resolve(refuse(address)).then((answer) => {
-        if (answer === undefined) return done(null)
+        if (answer === undefined) return callback(null)
         const [, code, text = "refused"] = /^(\d{3})(?: (.*))?$/.exec(String(answer)) ?? []
-        done(Object.assign(new Error(text), { responseCode: Number(code) }))
+        callback(Object.assign(new Error(text), { responseCode: Number(code) }))
       })
     },
-    onData(stream, session, done) {
+    onData(stream, session, callback) {
       const chunks: Buffer[] = []
       stream.on("data", (chunk: Buffer) => chunks.push(chunk))
       stream.on("end", () => {
@@ -51,11 +51,11 @@ export async function listenForMail(
         const recipients = session.envelope.rcptTo.map(({ address }) => address)
         if (isSilent(recipients)) return
         PostalMime.parse(raw).then((mail) => {
-          const one = { from, recipients, raw: raw.toString("utf8"), mail }
-          received.push(one)
-          accepted?.(one)
-          done()
-        }, done)
+          const item = { from, recipients, raw: raw.toString("utf8"), mail }
+          received.push(item)
+          accepted?.(item)
+          callback()
+        }, callback)
       })
     },
   })

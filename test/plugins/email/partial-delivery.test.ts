@@ -11,15 +11,15 @@ onBothStores("email to several recipients", ({ start }) => {
 
   it("is retried for those whom the server put off, and for none who has it", async () => {
     const answers: Record<string, string | undefined> = { busy: "451 4.7.1 greylisted", gone: "550 5.7.1 no" }
-    let asked = 0
+    let requestCount = 0
     mailbox = await listenForMail((recipient) => {
-      if (recipient.startsWith("busy")) asked++
+      if (recipient.startsWith("busy")) requestCount++
       return answers[recipient.split("@")[0] ?? ""]
     })
     const host = await start({ env: pluginSettings({ email: { transport: "smtp", url: mailbox.url } }) })
     // The second try is due when the test says so.
     host.clock.set(host.clock.now())
-    const made = await patiently(() =>
+    const response = await patiently(() =>
       host.api<{ slug: string; inbound_url: string }>("POST", "/v1/event-pipelines", {
         name: "Tell",
         state: "active",
@@ -27,7 +27,7 @@ onBothStores("email to several recipients", ({ start }) => {
         pipeline: [{ id: "tell", type: "email.send", to: "Ada@example.com, busy@example.com", bcc: ["gone@example.com"], heading: "News" }],
       }),
     )
-    const { body } = await patiently(() => host.send<{ execution_id: string }>(made.body, {}))
+    const { body } = await patiently(() => host.send<{ execution_id: string }>(response.body, {}))
     interface Step {
       readonly state: string
       readonly attempts: number
@@ -35,7 +35,7 @@ onBothStores("email to several recipients", ({ start }) => {
       readonly result: { accepted: string[]; rejected: string[] } | null
     }
     const step = async () => {
-      const at = `/v1/event-pipelines/${made.body.slug}/executions/${body.execution_id}`
+      const at = `/v1/event-pipelines/${response.body.slug}/executions/${body.execution_id}`
       return (await patiently(() => host.api<{ steps: Record<string, Step> }>("GET", at))).body.steps["tell"]
     }
     const first = await until("the first try", async () => {
@@ -46,15 +46,15 @@ onBothStores("email to several recipients", ({ start }) => {
     answers["busy"] = undefined
     const finished = async () => {
       // The second try would time out, or lose its lease, by the moved clock.
-      if (asked < 2) host.clock.move(5_000)
+      if (requestCount < 2) host.clock.move(5_000)
       const now = await step()
       return now?.state === "done" ? now : undefined
     }
-    const done = await until("the step", finished, { everyMs: 200 })
-    expect(done.result).to.deep.include({ accepted: ["Ada@example.com", "busy@example.com"], rejected: ["gone@example.com"] })
+    const finalStep = await until("the step", finished, { everyMs: 200 })
+    expect(finalStep.result).to.deep.include({ accepted: ["Ada@example.com", "busy@example.com"], rejected: ["gone@example.com"] })
     expect(mailbox.received.map(({ recipients }) => recipients)).to.deep.equal([["Ada@example.com"], ["busy@example.com"]])
-    const [one, second] = mailbox.received
-    expect(second?.mail.messageId).to.equal(one?.mail.messageId)
+    const [mail, second] = mailbox.received
+    expect(second?.mail.messageId).to.equal(mail?.mail.messageId)
     expect(second?.mail.to?.map(({ address }) => address)).to.deep.equal(["Ada@example.com", "busy@example.com"])
   })
 })

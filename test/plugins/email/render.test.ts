@@ -66,8 +66,8 @@ describe("email: rendering", () => {
     fc.assert(
       fc.property(fc.array(piece, { maxLength: 12 }), (pieces) => {
         const html = linkedHtml(pieces.join(""))
-        const rest = html.replace(/<a href="(?:https?:\/\/|mailto:|tel:\+)[^"<>]*">|<\/a>|<br>/g, "")
-        expect(rest).not.to.match(/[<>"']/)
+        const remainder = html.replace(/<a href="(?:https?:\/\/|mailto:|tel:\+)[^"<>]*">|<\/a>|<br>/g, "")
+        expect(remainder).not.to.match(/[<>"']/)
       }),
     )
   })

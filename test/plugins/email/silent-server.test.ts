@@ -51,7 +51,7 @@ describe("mail beside a silent mail server", () => {
 
       it("shows the silence in metrics", async () => {
         const metrics = await (await fetch(`${host.url}/metrics`)).text()
-        const line = metrics.split("\n").find((one) => one.startsWith('millrace_destination_silent_seconds{kind="mail"'))
+        const line = metrics.split("\n").find((value) => value.startsWith('millrace_destination_silent_seconds{kind="mail"'))
         expect(Number(line?.split(" ").at(-1))).to.be.above(0)
       })
     })

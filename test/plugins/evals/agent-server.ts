@@ -3,7 +3,7 @@
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from "node:http"
 import type { AddressInfo } from "node:net"
 
-export interface AskedAgent {
+export interface AgentRequest {
   readonly path: string
   readonly body: Record<string, unknown>
   readonly headers: IncomingHttpHeaders
@@ -17,8 +17,8 @@ export type AgentSaid = string | { readonly body: unknown } | { readonly status:
 
 export interface AgentServer {
   readonly url: string
-  readonly asked: readonly AskedAgent[]
-  answer(say: (asked: AskedAgent) => AgentSaid): void
+  readonly asked: readonly AgentRequest[]
+  answer(say: (request: AgentRequest) => AgentSaid): void
   /** Answers are kept back until then. */
   hold(until: Promise<void>): void
   forget(): void
@@ -26,9 +26,9 @@ export interface AgentServer {
 }
 
 export async function agentServer(): Promise<AgentServer> {
-  const asked: AskedAgent[] = []
-  let say: (asked: AskedAgent) => AgentSaid = () => "Fine."
-  let held: Promise<void> = Promise.resolve()
+  const requests: AgentRequest[] = []
+  let say: (request: AgentRequest) => AgentSaid = () => "Fine."
+  let gate: Promise<void> = Promise.resolve()
   const server = createServer((request, response) => {
     const chunks: Buffer[] = []
     request.on("data", (chunk: Buffer) => chunks.push(chunk))
@@ -36,23 +36,23 @@ export async function agentServer(): Promise<AgentServer> {
       const body = JSON.parse(Buffer.concat(chunks).toString("utf8")) as Record<string, unknown>
       const messages = body["messages"] as { readonly role: string; readonly content: string }[] | undefined
       const input = String(body["input"] ?? messages?.findLast(({ role }) => role === "user")?.content)
-      const one = { path: request.url ?? "", body, headers: request.headers, input, repeat: Number(body["repeat"] ?? 0) }
-      asked.push(one)
-      held.then(() => respond(response, say(one), body["run_id"] === undefined))
+      const item = { path: request.url ?? "", body, headers: request.headers, input, repeat: Number(body["repeat"] ?? 0) }
+      requests.push(item)
+      gate.then(() => respond(response, say(item), body["run_id"] === undefined))
     })
   })
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    asked,
+    asked: requests,
     answer: (by) => {
       say = by
     },
     hold: (until) => {
-      held = until
+      gate = until
     },
     forget: () => {
-      asked.length = 0
+      requests.length = 0
     },
     close: () =>
       new Promise((resolve) => {
@@ -62,16 +62,16 @@ export async function agentServer(): Promise<AgentServer> {
   }
 }
 
-function respond(response: ServerResponse, said: AgentSaid, chats: boolean): void {
-  if (said === "silent") return
-  const [status, body] = typeof said === "object" && "status" in said ? [said.status, {}] : [200, bodyOf(said, chats)]
+function respond(response: ServerResponse, reply: AgentSaid, chats: boolean): void {
+  if (reply === "silent") return
+  const [status, body] = typeof reply === "object" && "status" in reply ? [reply.status, {}] : [200, bodyOf(reply, chats)]
   response.writeHead(status, { "content-type": "application/json" })
   response.end(JSON.stringify(body))
 }
 
-function bodyOf(said: string | { readonly body: unknown }, chats: boolean): unknown {
-  if (typeof said === "object") return said.body
-  return chats ? completion(said) : { output: said }
+function bodyOf(message: string | { readonly body: unknown }, chats: boolean): unknown {
+  if (typeof message === "object") return message.body
+  return chats ? completion(message) : { output: message }
 }
 
 function completion(content: string) {

@@ -92,33 +92,33 @@ export class EvalBench {
     const bench = new EvalBench(await testHost({ capture: false, env }), agent, judge)
     const credentials = { base_url: agent.url, headers: { Authorization: "Bearer agent-secret" } }
     await bench.host.api("POST", "/v1/integrations-connect", { app: "http", name: "Agent", credentials, share_with_org: true })
-    const given = { name: "Desk", integration: "agent", timeout_ms: 30_000 }
-    await bench.host.api("POST", "/v1/agents", { ...given, key: "desk", protocol: "webhook", path: "/desk" })
+    const input = { name: "Desk", integration: "agent", timeout_ms: 30_000 }
+    await bench.host.api("POST", "/v1/agents", { ...input, key: "desk", protocol: "webhook", path: "/desk" })
     // For what never answers; nothing else is asked of it.
-    await bench.host.api("POST", "/v1/agents", { ...given, key: "hasty", protocol: "webhook", timeout_ms: 1_000 })
+    await bench.host.api("POST", "/v1/agents", { ...input, key: "hasty", protocol: "webhook", timeout_ms: 1_000 })
     const chat = { protocol: "chat_completions", path: "/v1/chat/completions", model: "agent-1", instructions: "You are a desk.", prices }
-    await bench.host.api("POST", "/v1/agents", { ...given, key: "chat", ...chat })
+    await bench.host.api("POST", "/v1/agents", { ...input, key: "chat", ...chat })
     return bench
   }
 
   /** A suite with a case a name; those with a `!` in front are critical. */
-  async suite(slug: string, cases: readonly string[], given: object = {}): Promise<string> {
-    await this.host.api("POST", "/v1/evals/suites", { name: slug, slug, agent_key: "desk", ...given })
+  async suite(slug: string, cases: readonly string[], input: object = {}): Promise<string> {
+    await this.host.api("POST", "/v1/evals/suites", { name: slug, slug, agent_key: "desk", ...input })
     for (const name of cases) await this.case(slug, name)
     return slug
   }
 
   /** Inputs differ from suite to suite: a kept verdict is of one question. */
-  case(suite: string, name: string, given: object = {}) {
+  case(suite: string, name: string, input: object = {}) {
     const word = name.replace("!", "")
-    const one = {
+    const item = {
       name: word,
       slug: word,
       input: `Question ${word} of ${suite}`,
       expectation: `Answers ${word} right.`,
       critical: name.startsWith("!"),
     }
-    return this.host.api("POST", `/v1/evals/suites/${suite}/cases`, { ...one, ...given })
+    return this.host.api("POST", `/v1/evals/suites/${suite}/cases`, { ...item, ...input })
   }
 
   start(suite: string, repeats?: number) {

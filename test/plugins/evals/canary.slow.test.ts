@@ -35,8 +35,8 @@ describe("the widget canary in Chromium", () => {
     key = await host.get(UnitsOfWork).run((work) => {
       const user = host.get(Organizations).addUser(work, { email: "staff@example.com", staff: true })
       host.get(Organizations).addMember(work, host.organization.id, user.id, "member")
-      const wanted = { name: "Key", kind: "api_key", role: "member", scopes: null, manager: false, user: user.id } as const
-      return host.get(ApiKeys).mint(work, host.organization.id, wanted).text
+      const keyOptions = { name: "Key", kind: "api_key", role: "member", scopes: null, manager: false, user: user.id } as const
+      return host.get(ApiKeys).mint(work, host.organization.id, keyOptions).text
     })
   })
   after(async () => {

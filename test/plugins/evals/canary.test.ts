@@ -38,8 +38,8 @@ describe("the widget canary", () => {
     host.get(UnitsOfWork).run((work) => {
       const user = host.get(Organizations).addUser(work, { email, staff: isStaff })
       host.get(Organizations).addMember(work, organization, user.id, "member")
-      const wanted = { name: "Key", kind: "api_key", role: "member", scopes: null, manager: false, user: user.id } as const
-      return { id: user.id, key: host.get(ApiKeys).mint(work, organization, wanted).text }
+      const keyOptions = { name: "Key", kind: "api_key", role: "member", scopes: null, manager: false, user: user.id } as const
+      return { id: user.id, key: host.get(ApiKeys).mint(work, organization, keyOptions).text }
     })
   const read = (key = staff) => host.api<Shown & Refusal>("GET", "/v1/evals/widget-canary", undefined, { key })
   const configure = (body: object, key = staff) => host.api<Shown & Refusal>("PATCH", "/v1/evals/widget-canary", body, { key })
@@ -51,12 +51,12 @@ describe("the widget canary", () => {
   it("is for staff alone, with any role elsewhere, and for nobody without a user", async () => {
     const { key } = await member(host.organization.id, "colleague@example.com", false)
     const service = await host.get(UnitsOfWork).run((work) => {
-      const wanted = { name: "Service", kind: "api_key", role: "owner", scopes: null, manager: false, user: null } as const
-      return host.get(ApiKeys).mint(work, host.organization.id, wanted).text
+      const keyOptions = { name: "Service", kind: "api_key", role: "owner", scopes: null, manager: false, user: null } as const
+      return host.get(ApiKeys).mint(work, host.organization.id, keyOptions).text
     })
     for (const other of [key, service, host.adminKey]) {
-      const [seen, changed] = [await read(other), await configure(widget, other)]
-      expect([seen.status, seen.body.details.reason]).to.deep.equal([403, "staff_only"])
+      const [response, changed] = [await read(other), await configure(widget, other)]
+      expect([response.status, response.body.details.reason]).to.deep.equal([403, "staff_only"])
       expect([changed.status, changed.body.details.reason]).to.deep.equal([403, "staff_only"])
     }
     expect((await read()).body).to.deep.equal(unconfigured)

@@ -41,8 +41,8 @@ async function killed(storage: Record<string, string>): Promise<void> {
   })
   let host: TestHost | undefined
   try {
-    const said = await outputUntil(service, /"url":"http:[^"]+","msg":"listening"/)
-    const url = /"url":"(http:[^"]+)","msg":"listening"/.exec(said)?.[1] ?? ""
+    const message = await outputUntil(service, /"url":"http:[^"]+","msg":"listening"/)
+    const url = /"url":"(http:[^"]+)","msg":"listening"/.exec(message)?.[1] ?? ""
     const { admin_key } = JSON.parse(readFileSync(join(dataDir, "bootstrap.json"), "utf8")) as { admin_key: string }
     const call = async <T>(path: string, body: object): Promise<T> => {
       const headers = { authorization: `Bearer ${admin_key}`, "content-type": "application/json" }
@@ -57,7 +57,7 @@ async function killed(storage: Record<string, string>): Promise<void> {
     agent.answer(() => "It is right.")
     let isDead = false
     // The fourth verdict never comes: its answer is kept, those of the other two are not asked for yet.
-    judge.answer((asked, place) => (place === 3 && !isDead ? "silent" : bySight(asked)))
+    judge.answer((request, place) => (place === 3 && !isDead ? "silent" : bySight(request)))
     const run = await call<Run>("/v1/evals/suites/killed/runs", { repeats: 1 })
     await until("the fourth answer being judged", () => judge.asked.length === 4)
     const ended = once(service, "exit")

@@ -29,16 +29,16 @@ describe("a run of 10,000 answers", () => {
   after(() => bench.close())
 
   /** A run whose answers are all judged. */
-  const judged = async (like: StoredRun, given: Partial<StoredRun>): Promise<StoredRun> => {
+  const judged = async (like: StoredRun, input: Partial<StoredRun>): Promise<StoredRun> => {
     const { host } = bench
     const works = host.get(UnitsOfWork)
-    const run = { ...like, id: host.get(Ids).uuid(), case_count: caseCount, repeats, ...given }
+    const run = { ...like, id: host.get(Ids).uuid(), case_count: caseCount, repeats, ...input }
     const { id: run_id, expires_at } = run
     await works.run((work) => {
       const cases = work.in(collectionNamed<{ slug: string }>(host, "eval_run_cases"), host.organization.id)
       for (const slug of slugs) {
-        const one = { run_id, slug, name: slug, input: slug, expectation: "right", rubric: "", critical: false, expires_at }
-        cases.insert({ id: host.get(Ids).uuid(), ...one })
+        const item = { run_id, slug, name: slug, input: slug, expectation: "right", rubric: "", critical: false, expires_at }
+        cases.insert({ id: host.get(Ids).uuid(), ...item })
       }
     })
     for (let first = 0; first < caseCount; first += 50)

@@ -38,9 +38,9 @@ describe("runs of eval suites", () => {
       "Question two of first 1",
       "Question two of first 2",
     ])
-    const [asked] = bench.agent.asked
-    expect(asked?.headers.authorization).to.equal("Bearer agent-secret")
-    expect(asked?.path).to.equal("/desk")
+    const [request] = bench.agent.asked
+    expect(request?.headers.authorization).to.equal("Bearer agent-secret")
+    expect(request?.path).to.equal("/desk")
     expect(new Set(bench.agent.asked.map(({ headers }) => headers["idempotency-key"])).size).to.equal(4)
     // The same answer to the same question has one verdict; it is asked for once.
     expect(bench.judge.asked.length).to.be.within(2, 4)
@@ -49,7 +49,7 @@ describe("runs of eval suites", () => {
     // Told once the commit has come back, which a reader may have seen before.
     await until("news of its start and its end", async () => {
       const news = (await bench.host.broadcasts("evals")).filter(({ data }) => (data as { run_id: string }).run_id === run.id)
-      return ["run_started", "run_finished"].every((wanted) => news.some(({ event }) => event === wanted))
+      return ["run_started", "run_finished"].every((expected) => news.some(({ event }) => event === expected))
     })
   })
 
@@ -74,7 +74,7 @@ describe("runs of eval suites", () => {
     bench.agent.answer(({ input, repeat }) => (input.includes("moody") && repeat % 2 === 0 ? "No idea." : "It is right."))
     const run = await bench.run(suite, 4)
     expect(run).to.deep.include({ verdict: "passed", score: 75, flaky: ["moody"], red: [] })
-    expect(run.cases.find((one) => one.case === "moody")).to.deep.include({ state: "green", passed: 2, failed: 2 })
+    expect(run.cases.find((report) => report.case === "moody")).to.deep.include({ state: "green", passed: 2, failed: 2 })
   })
 
   it("call a case red that its repeats say got worse, and hold later runs against the last passing one", async () => {
@@ -85,7 +85,7 @@ describe("runs of eval suites", () => {
     // Above the threshold, and yet a regression.
     expect(second).to.deep.include({ verdict: "failed", red: ["two"], baseline_run_id: first.id })
     expect(second.score).to.be.greaterThan(80)
-    expect(second.cases.find((one) => one.case === "two")?.baseline).to.deep.include({ passed: 3, failed: 0 })
+    expect(second.cases.find((report) => report.case === "two")?.baseline).to.deep.include({ passed: 3, failed: 0 })
     const third = await bench.run(suite, 3)
     expect(third).to.deep.include({ verdict: "failed", red: ["two"], baseline_run_id: first.id })
     const accepted = await bench.host.api("POST", `/v1/evals/suites/${suite}/runs/${third.id}/accept`, { reason: "The question is gone." })
@@ -105,7 +105,7 @@ describe("runs of eval suites", () => {
     await bench.host.api("DELETE", `/v1/evals/suites/${suite}/cases/plain`)
     const run = await bench.run(suite, 2)
     expect(run).to.deep.include({ verdict: "failed", red: ["plain"], score: 100 })
-    expect(run.cases.find((one) => one.case === "plain")).to.deep.include({ state: "missing", passed: 0, failed: 0 })
+    expect(run.cases.find((report) => report.case === "plain")).to.deep.include({ state: "missing", passed: 0, failed: 0 })
   })
 
   for (const [what, answer, cause] of [
@@ -120,8 +120,8 @@ describe("runs of eval suites", () => {
       expect(run).to.deep.include({ verdict: "no_verdict", score: null, unjudged_percent: 100, red: [] })
       for (const { state, failed, could_not_judge } of run.cases)
         expect([state, failed, could_not_judge]).to.deep.equal(["not_judged", 0, 2])
-      const [one] = await bench.answers(suite, run)
-      expect(one).to.include({ verdict: "could_not_judge", output: "It is right.", cause })
+      const [item] = await bench.answers(suite, run)
+      expect(item).to.include({ verdict: "could_not_judge", output: "It is right.", cause })
       // Neither passed nor a baseline for what follows.
       bench.judge.answer(bySight)
       expect((await bench.run(suite, 1)).baseline_run_id).to.equal(null)
@@ -131,10 +131,10 @@ describe("runs of eval suites", () => {
   it("leave out answers that could not be judged, while they are few", async () => {
     const names = ["one", "two", "three", "four", "five", "six"]
     const suite = await bench.suite("few", names)
-    bench.judge.answer((asked) => (asked.text.includes("Question six") ? { declines: "No." } : bySight(asked)))
+    bench.judge.answer((request) => (request.text.includes("Question six") ? { declines: "No." } : bySight(request)))
     const run = await bench.run(suite, 1)
     expect(run).to.deep.include({ verdict: "passed", score: 100, unjudged_percent: 16.67 })
-    expect(run.cases.find((one) => one.case === "six")).to.include({ state: "not_judged", could_not_judge: 1, failed: 0 })
+    expect(run.cases.find((report) => report.case === "six")).to.include({ state: "not_judged", could_not_judge: 1, failed: 0 })
   })
 
   it("do not fail an agent that is broken or malformed: its answers could not be judged", async () => {
@@ -183,24 +183,24 @@ describe("runs of eval suites", () => {
     const first = await bench.run(suite, 3)
     expect(first.verdict).to.equal("passed")
     // A stricter judge: what it fails now it would have failed then.
-    bench.judge.answer((asked) =>
-      asked.model === "judge-2" && asked.text.includes("more or less")
+    bench.judge.answer((request) =>
+      request.model === "judge-2" && request.text.includes("more or less")
         ? { json: { reasoning: "Vague.", verdict: "fail" } }
-        : bySight(asked),
+        : bySight(request),
     )
     await bench.host.api("PUT", `/v1/evals/suites/${suite}`, { judge_model: "judge-2" })
     bench.agent.forget()
     const second = await bench.run(suite, 3)
     expect(second.judge).to.equal("judge-2@eval-judge-v1")
     expect(second).to.deep.include({ red: [], score: 50, verdict: "passed" })
-    expect(second.cases.find((one) => one.case === "two")).to.deep.include({ state: "green", passed: 0, failed: 3 })
-    expect(second.cases.find((one) => one.case === "two")?.baseline).to.deep.include({ passed: 0, failed: 3 })
+    expect(second.cases.find((report) => report.case === "two")).to.deep.include({ state: "green", passed: 0, failed: 3 })
+    expect(second.cases.find((report) => report.case === "two")?.baseline).to.deep.include({ passed: 0, failed: 3 })
     // The older answers were judged again, and the agent was not asked for them.
     expect(bench.agent.asked).to.have.length(6)
     const again = (await bench.answers(suite, second)).filter(({ judged_again }) => judged_again !== null)
     expect(again).to.have.length(6)
     // What the first run was judged by stays as it was.
-    expect((await bench.read(suite, first.id)).cases.find((one) => one.case === "two")).to.deep.include({ passed: 3, failed: 0 })
+    expect((await bench.read(suite, first.id)).cases.find((report) => report.case === "two")).to.deep.include({ passed: 3, failed: 0 })
     expect((await bench.answers(suite, first)).every(({ verdict }) => verdict === "pass")).to.equal(true)
   })
 
@@ -208,8 +208,8 @@ describe("runs of eval suites", () => {
     const suite = await bench.suite("reworded", ["one", "two"], { pass_threshold: 10 })
     bench.agent.answer(() => "It is right.")
     await bench.run(suite, 3)
-    bench.judge.answer((asked) =>
-      asked.text.includes("<rubric>") ? { json: { reasoning: "By the rubric.", verdict: "fail" } } : bySight(asked),
+    bench.judge.answer((request) =>
+      request.text.includes("<rubric>") ? { json: { reasoning: "By the rubric.", verdict: "fail" } } : bySight(request),
     )
     await bench.host.api("PATCH", `/v1/evals/suites/${suite}/cases/one`, { rubric: "Must name the day." })
     await bench.host.api("PATCH", `/v1/evals/suites/${suite}/cases/two`, { input: "Quite another question" })
@@ -286,7 +286,7 @@ describe("runs of eval suites", () => {
       ["named", 1, 0],
       ["none", 0, 1],
     ])
-    const none = (await bench.answers(suite, run)).find((one) => one.case === "none")
+    const none = (await bench.answers(suite, run)).find((answer) => answer.case === "none")
     expect(none).to.deep.include({ verdict: "fail", artifact: null })
     expect(none?.reason).to.include("names no page")
     expect(bench.judge.asked).to.have.length(3)
@@ -342,7 +342,7 @@ describe("runs of eval suites", () => {
         expect(run.verdict, `${suite} ${wrong}: ${run.reason}`).to.equal("passed")
         expect(run.cost_millicents).to.be.within(0, 1_000)
         const answers = await bench.answers(suite, run)
-        expect(answers.map((one) => [one.verdict, one.agent_millicents])).to.deep.equal(Array(4).fill(["pass", 0]))
+        expect(answers.map((answer) => [answer.verdict, answer.agent_millicents])).to.deep.equal(Array(4).fill(["pass", 0]))
       }
     }
   })

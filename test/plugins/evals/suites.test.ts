@@ -41,7 +41,7 @@ describe("eval suites", () => {
   })
   after(() => host.stop())
 
-  const made = async (given: object) => (await host.api<{ suite: Suite }>("POST", "/v1/evals/suites", given)).body.suite
+  const createSuite = async (input: object) => (await host.api<{ suite: Suite }>("POST", "/v1/evals/suites", input)).body.suite
   const read = (slug: string) => host.api<Suite & Refusal>("GET", `/v1/evals/suites/${slug}`)
   const put = (slug: string, body: object) => host.api<{ suite: Suite } & Refusal>("PUT", `/v1/evals/suites/${slug}`, body)
   const nights = async (id: string) =>
@@ -50,7 +50,7 @@ describe("eval suites", () => {
     )
 
   it("have the fields of the resource, and defaults for those that are not given", async () => {
-    const suite = await made({ name: "Front desk" })
+    const suite = await createSuite({ name: "Front desk" })
     expect(Object.keys(suite).sort()).to.deep.equal(
       "agent_key,created_at,created_by_user_id,cron_enabled,description,evaluate_artifact,id,judge_model,name,organization_id,pass_threshold,revision,slug,updated_at".split(
         ",",
@@ -63,12 +63,12 @@ describe("eval suites", () => {
       evaluate_artifact: false,
       judge_model: "",
     })
-    expect((await made({ name: "Front desk" })).slug).to.equal("front-desk-2")
+    expect((await createSuite({ name: "Front desk" })).slug).to.equal("front-desk-2")
     expect((await read("front-desk")).body).to.deep.equal(suite)
   })
 
   it("change by an update only where a field is given", async () => {
-    const before = await made({ name: "Partial", description: "Kept", agent_key: "counter", judge_model: "judge-1" })
+    const before = await createSuite({ name: "Partial", description: "Kept", agent_key: "counter", judge_model: "judge-1" })
     const { body } = await put("partial", { pass_threshold: 55 })
     expect(Object.keys(body)).to.deep.equal(["suite"])
     const { pass_threshold, revision, updated_at: _updated, ...rest } = body.suite as Suite & { updated_at: string }
@@ -82,7 +82,7 @@ describe("eval suites", () => {
   })
 
   it("refuse an unknown field with the nearest name, and change nothing", async () => {
-    const before = await made({ name: "Mistyped" })
+    const before = await createSuite({ name: "Mistyped" })
     const { status, body } = await put("mistyped", { pass_treshold: 10 })
     expect([status, body.details.reason, body.details.fields?.[0]?.path]).to.deep.equal([400, "invalid_fields", "pass_treshold"])
     expect(body.message).to.include("pass_threshold")
@@ -92,7 +92,7 @@ describe("eval suites", () => {
   })
 
   it("refuse an unknown agent and an unknown judge, and change nothing", async () => {
-    const before = await made({ name: "Fitting", agent_key: "counter" })
+    const before = await createSuite({ name: "Fitting", agent_key: "counter" })
     for (const [change, status, reason] of [
       [{ agent_key: "countr" }, 404, "agent_not_found"],
       [{ judge_model: "judge-9" }, 400, "model_not_configured"],
@@ -109,22 +109,22 @@ describe("eval suites", () => {
   })
 
   it("are renamed by suite_slug, and go on answering to the old slug", async () => {
-    const { id } = await made({ name: "Old name", slug: "old" })
-    await made({ name: "Another", slug: "another" })
+    const { id } = await createSuite({ name: "Old name", slug: "old" })
+    await createSuite({ name: "Another", slug: "another" })
     expect((await put("old", { suite_slug: "old" })).body.suite).to.include({ slug: "old", revision: 1 })
     expect((await put("old", { suite_slug: "fresh" })).body.suite).to.include({ id, slug: "fresh", name: "Old name" })
     for (const slug of ["old", "fresh", id]) expect((await read(slug)).body, slug).to.include({ id, slug: "fresh" })
     // By the old slug too; one that is repeated in the body renames nothing.
     expect((await put("old", { suite_slug: "old", description: "By the old name" })).body.suite).to.include({ slug: "fresh" })
-    const taken = await put("fresh", { suite_slug: "another" })
-    expect([taken.status, taken.body.details.reason]).to.deep.equal([409, "slug_taken"])
+    const response = await put("fresh", { suite_slug: "another" })
+    expect([response.status, response.body.details.reason]).to.deep.equal([409, "slug_taken"])
     expect((await host.api<Refusal>("POST", "/v1/evals/suites", { name: "Thief", slug: "old" })).body.details.reason).to.equal("slug_taken")
     expect((await put(id, { suite_slug: "old" })).body.suite).to.include({ slug: "old" })
     expect((await read("fresh")).body).to.include({ id, slug: "old" })
   })
 
   it("refuse the second of two changes made for the same revision", async () => {
-    const { revision } = await made({ name: "Contested" })
+    const { revision } = await createSuite({ name: "Contested" })
     expect((await put("contested", { pass_threshold: 1, expected_revision: revision })).status).to.equal(200)
     const late = await put("contested", { pass_threshold: 2, expected_revision: revision })
     expect([late.status, late.body.code, late.body.details.reason]).to.deep.equal([409, "aborted", "revision_mismatch"])
@@ -136,7 +136,7 @@ describe("eval suites", () => {
 
   it("run at night in the organization's time zone, and follow a change of it", async () => {
     await host.api("PATCH", "/v1/organization", { time_zone: "Asia/Tokyo" })
-    const { id } = await made({ name: "Nightly", cron_enabled: true })
+    const { id } = await createSuite({ name: "Nightly", cron_enabled: true })
     expect((await nights(id)).map(({ timezone, cron }) => [timezone, cron])).to.deep.equal([["Asia/Tokyo", "0 3 * * *"]])
     await host.api("PATCH", "/v1/organization", { time_zone: "America/New_York" })
     expect((await nights(id)).map(({ timezone }) => timezone)).to.deep.equal(["America/New_York"])
@@ -150,12 +150,12 @@ describe("eval suites", () => {
   })
 
   it("hold cases, whose slugs are theirs alone", async () => {
-    await made({ name: "With cases" })
-    await made({ name: "Without" })
-    const given = { name: "Hours", input: "When are you open?", expectation: "Says 9 to 17." }
-    const one = (await host.api<{ slug: string; revision: number; critical: boolean }>("POST", "/v1/evals/suites/with-cases/cases", given))
+    await createSuite({ name: "With cases" })
+    await createSuite({ name: "Without" })
+    const input = { name: "Hours", input: "When are you open?", expectation: "Says 9 to 17." }
+    const item = (await host.api<{ slug: string; revision: number; critical: boolean }>("POST", "/v1/evals/suites/with-cases/cases", input))
       .body
-    expect(one).to.include({ slug: "hours", revision: 1, critical: false })
+    expect(item).to.include({ slug: "hours", revision: 1, critical: false })
     const changed = await host.api("PATCH", "/v1/evals/suites/with-cases/cases/hours", { critical: true, expected_revision: 1 })
     expect(changed.body).to.include({ critical: true, revision: 2, expectation: "Says 9 to 17." })
     expect((await host.api<Refusal>("GET", "/v1/evals/suites/without/cases/hours")).body.details.reason).to.equal("case_not_found")
@@ -168,13 +168,13 @@ describe("eval suites", () => {
 
   it("say what is missing: the suite, a place for another case", async () => {
     expect((await read("nowhere")).body.details.reason).to.equal("suite_not_found")
-    const { id } = await made({ name: "Full" })
+    const { id } = await createSuite({ name: "Full" })
     const cases = Array.from({ length: 500 }, (_, place) => ({
       ...{ id: randomUUID(), suite_id: id, slug: `case-${place}`, name: "Case", input: "?", expectation: "!", rubric: "", critical: false },
       ...{ source: null, revision: 1, created_at: "2026-01-01T00:00:00.000Z", updated_at: "2026-01-01T00:00:00.000Z" },
     }))
     await host.get(UnitsOfWork).run((work) => {
-      for (const one of cases) work.in(collectionNamed(host, "eval_cases"), host.organization.id).insert(one)
+      for (const item of cases) work.in(collectionNamed(host, "eval_cases"), host.organization.id).insert(item)
     })
     const full = await host.api<Refusal>("POST", "/v1/evals/suites/full/cases", { name: "One more", input: "?", expectation: "!" })
     expect([full.status, full.body.details.reason]).to.deep.equal([400, "suite_full"])
@@ -206,9 +206,9 @@ describe("eval suites", () => {
       })
     let pipeline: { slug: string; inbound_url: string }
     before(async () => {
-      await made({ name: "Captured" })
-      const given = { name: "Visits", auth_mode: "none", state: "active", pipeline: [{ type: "respond", body: { ok: true } }] }
-      pipeline = (await host.api<typeof pipeline>("POST", "/v1/event-pipelines", given)).body
+      await createSuite({ name: "Captured" })
+      const input = { name: "Visits", auth_mode: "none", state: "active", pipeline: [{ type: "respond", body: { ok: true } }] }
+      pipeline = (await host.api<typeof pipeline>("POST", "/v1/event-pipelines", input)).body
     })
     const executions = async () =>
       (await host.api<{ executions: { id: string }[] }>("GET", `/v1/event-pipelines/${pipeline.slug}/executions`)).body.executions
@@ -252,7 +252,7 @@ describe("eval suites", () => {
   })
 
   it("do not run without a model, and say which setting is missing", async () => {
-    await made({ name: "Unjudged", agent_key: "counter" })
+    await createSuite({ name: "Unjudged", agent_key: "counter" })
     const refused = await host.api<Refusal>("POST", "/v1/evals/suites/unjudged/runs", {})
     expect(refused.status).to.equal(400)
     expect(refused.body.details).to.deep.include({ reason: "model_not_configured", setting: "plugins.settings.models.judge" })

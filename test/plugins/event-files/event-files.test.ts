@@ -59,7 +59,7 @@ onStoresInTurn("a form with files", ({ start }) => {
       },
     }
   }
-  const listed = async (execution: string) => (await host.api<Listed>("GET", `/v1/event-files/${execution}`)).body.files
+  const listFiles = async (execution: string) => (await host.api<Listed>("GET", `/v1/event-files/${execution}`)).body.files
 
   it("has a reference for each file in the event, and the bytes behind a link that downloads them", async () => {
     const bytes = new Uint8Array(1_500_000).map((_, n) => (n * 7) % 256)
@@ -74,7 +74,7 @@ onStoresInTurn("a form with files", ({ start }) => {
       { key: body.cv?.key, name: "Lebenslauf Ada (Größe).pdf", type: "application/pdf", size: 1_500_000 },
     ])
     const { id } = await bench.newest(open.slug)
-    const files = await listed(id)
+    const files = await listFiles(id)
     expect(files.map(({ field, name, size }) => [field, name, size])).to.deep.equal([
       ["cv", "Lebenslauf Ada (Größe).pdf", 1_500_000],
       ["more", "a.html", 25],
@@ -94,7 +94,7 @@ onStoresInTurn("a form with files", ({ start }) => {
   it("is refused with the limit if its pipeline has stored as many bytes as it may", async () => {
     const full = await bench.make({ name: "Full", accept_files: true, pipeline: [] })
     const send = () => post(full.inbound_url, formOf({}, [["cv", "cv.pdf", "application/pdf", new Uint8Array(1_900_000)]]))
-    for (let sent = 0; sent < 3; sent++) expect((await send()).status).to.equal(200)
+    for (let sentCount = 0; sentCount < 3; sentCount++) expect((await send()).status).to.equal(200)
     const refused = await send()
     expect([refused.status, refused.body.details?.reason]).to.deep.equal([413, "file_quota_exceeded"])
     expect(JSON.stringify(refused.body)).to.include("max_pipeline_bytes")
@@ -102,13 +102,13 @@ onStoresInTurn("a form with files", ({ start }) => {
   })
 
   it("uses the stored file in a replay", async () => {
-    const sent = await post(open.inbound_url, formOf({ email: "replayed@example.com" }, [["cv", "cv.pdf", "application/pdf", "%PDF"]]))
+    const response = await post(open.inbound_url, formOf({ email: "replayed@example.com" }, [["cv", "cv.pdf", "application/pdf", "%PDF"]]))
     const { id } = await bench.newest(open.slug)
     const replayed = await host.api<{ response: { body: { cv: Reference } } }>(
       "POST",
       `/v1/event-pipelines/${open.slug}/executions/${id}/replay`,
     )
-    expect(replayed.body.response.body.cv).to.deep.equal(sent.body.cv)
+    expect(replayed.body.response.body.cv).to.deep.equal(response.body.cv)
   })
 
   it("is refused with field, size and limit if a file or all files are too large, and nothing is stored", async () => {
@@ -119,13 +119,13 @@ onStoresInTurn("a form with files", ({ start }) => {
     expect([large.status, large.body.details?.reason, large.body.details?.fields?.[0]?.path]).to.deep.equal([413, "file_too_large", "cv"])
     expect(JSON.stringify(large.body)).to.include("2000001").and.include("2000000")
     const { id } = await bench.newest(open.slug)
-    expect(await listed(id)).to.deep.equal([])
+    expect(await listFiles(id)).to.deep.equal([])
   })
 
   it("is refused where a step refuses the event, and nothing is stored", async () => {
     const refused = await post(open.inbound_url, formOf({ other: "no key" }, [["cv", "cv.pdf", "application/pdf", "%PDF"]]))
     expect([refused.status, refused.body.details?.reason]).to.deep.equal([400, "event_not_storable"])
-    expect(await listed((await bench.newest(open.slug)).id)).to.deep.equal([])
+    expect(await listFiles((await bench.newest(open.slug)).id)).to.deep.equal([])
   })
 
   it("is refused with 415 by auth_mode none unless the document accepts files, and accepted by the other modes", async () => {
@@ -154,7 +154,7 @@ onBothBuckets("files of a form", ({ start }) => {
   it("are downloads behind their links, and go when the person of the row is erased", async () => {
     const host = await start()
     const bench = new Bench(host)
-    const made = await bench.make({
+    const pipeline = await bench.make({
       name: "Jobs",
       accept_files: true,
       purpose: "record_capture",
@@ -163,8 +163,8 @@ onBothBuckets("files of a form", ({ start }) => {
     const form = new FormData()
     form.set("email", "ada@example.com")
     form.set("cv", new File(["<script>alert(1)</script>"], "cv.html", { type: "text/html" }))
-    expect((await fetch(made.inbound_url, { method: "POST", body: form })).status).to.equal(200)
-    const { id } = await bench.newest(made.slug)
+    expect((await fetch(pipeline.inbound_url, { method: "POST", body: form })).status).to.equal(200)
+    const { id } = await bench.newest(pipeline.slug)
     const list = async () => (await host.api<Listed>("GET", `/v1/event-files/${id}`)).body.files
     const [file] = await list()
     const download = await fetch(file?.url ?? "")
@@ -186,11 +186,11 @@ describe("files of a form", () => {
     const host = await testHost({ env: { MILLRACE_RETENTION_PAYLOADS_DAYS: "1", MILLRACE_JOBS_POLL_MS: "20" } })
     try {
       const bench = new Bench(host)
-      const made = await bench.make({ name: "Jobs", accept_files: true })
+      const pipeline = await bench.make({ name: "Jobs", accept_files: true })
       const form = new FormData()
       form.set("cv", new File(["%PDF"], "cv.pdf"))
-      expect((await fetch(made.inbound_url, { method: "POST", body: form })).status).to.equal(200)
-      const { id } = await bench.newest(made.slug)
+      expect((await fetch(pipeline.inbound_url, { method: "POST", body: form })).status).to.equal(200)
+      const { id } = await bench.newest(pipeline.slug)
       const folder = join(host.dataDir, "buckets", host.organization.id, "event-files", id)
       expect(await readdir(folder)).to.deep.equal(["1-cv-pdf.bin"])
       for (let hours = 0; hours < 26; hours++) host.clock.move(3_600_000)

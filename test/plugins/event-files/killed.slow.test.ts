@@ -49,16 +49,19 @@ describe("files of forms in services that are killed", () => {
   }
 
   /** Documents of the stopped service once so many hours passed and no other is due. The bytes in use are their sum. */
-  async function documents(hours = 0, isDone: (left: readonly StoredEventFiles[]) => boolean = () => true): Promise<StoredEventFiles[]> {
+  async function documents(
+    hours = 0,
+    isDone: (remaining: readonly StoredEventFiles[]) => boolean = () => true,
+  ): Promise<StoredEventFiles[]> {
     const host = await testHost({ dataDir: folder.path, env })
     try {
       const store = host.runtime.container.get(Store)
       const find = () =>
         store.open(collectionNamed<StoredEventFiles>(host, "event_files"), host.organization.id).find({}, { limit: 10_000 })
       for (let hour = 0; hour < hours; hour++) host.clock.move(3_600_000)
-      const left = await until("the end of what is due", async () => {
-        const found = await find()
-        if (isDone(found)) return found
+      const remaining = await until("the end of what is due", async () => {
+        const matches = await find()
+        if (isDone(matches)) return matches
         // A job of a killed service comes again after its lease.
         host.clock.move(1_000)
         return undefined
@@ -66,9 +69,9 @@ describe("files of forms in services that are killed", () => {
       const used = await store
         .open(collectionNamed<{ bytes: number }>(host, "event_file_usage"), host.organization.id)
         .get(host.organization.id)
-      expect(used?.bytes ?? 0).to.equal(left.length * bytes)
-      expect(left.flatMap(({ files }) => files.map(({ key }) => key))).to.include.members(objects())
-      return left
+      expect(used?.bytes ?? 0).to.equal(remaining.length * bytes)
+      expect(remaining.flatMap(({ files }) => files.map(({ key }) => key))).to.include.members(objects())
+      return remaining
     } finally {
       await host.stop()
     }
@@ -86,11 +89,11 @@ describe("files of forms in services that are killed", () => {
 
   it("are there if they were acknowledged; the others, and later all, go with their bytes", async () => {
     let service = await begin()
-    const made = await apiOf(service, folder.path)<{ inbound_url: string }>("POST", "/v1/event-pipelines", {
+    const pipeline = await apiOf(service, folder.path)<{ inbound_url: string }>("POST", "/v1/event-pipelines", {
       name: "Jobs",
       accept_files: true,
     })
-    const path = new URL(made.inbound_url).pathname
+    const path = new URL(pipeline.inbound_url).pathname
     const acknowledged: string[] = []
     for (let round = 1; round <= rounds; round++) {
       let kill: Promise<void> | undefined
@@ -105,20 +108,20 @@ describe("files of forms in services that are killed", () => {
       await (kill ?? service.kill())
       if (round < rounds) service = await begin()
     }
-    const kept = await documents()
-    const stored = kept.filter(({ state }) => state === "stored")
+    const retained = await documents()
+    const stored = retained.filter(({ state }) => state === "stored")
     expect(stored.map(({ id }) => id)).to.include.members(acknowledged)
     const keys = stored.flatMap(({ files }) => files.map(({ key }) => key))
     expect(objects()).to.include.members(keys)
 
-    await documents(2, (left) => left.length === stored.length)
+    await documents(2, (remaining) => remaining.length === stored.length)
     expect(objects()).to.have.members(keys)
 
     for (const part of [0.7, 0.3]) {
       await removedTo(Math.floor(keys.length * part), 26)
       await documents()
     }
-    await documents(26, (left) => left.length === 0)
+    await documents(26, (remaining) => remaining.length === 0)
     expect(objects()).to.deep.equal([])
   })
 })

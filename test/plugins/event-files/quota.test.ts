@@ -34,10 +34,10 @@ onBothStores("a quota of stored files", ({ start }) => {
     const body = (await answer.json()) as { details?: { reason?: string } }
     return answer.status === 200 ? "stored" : String(body.details?.reason)
   }
-  const uploadMany = async (made: Made, prefix: string) => {
+  const uploadMany = async (pipeline: Made, prefix: string) => {
     const uploadOne = (_: unknown, n: number) =>
       until("an answer other than 503", async () => {
-        const result = await upload(made, `${prefix}-${n}@example.com`)
+        const result = await upload(pipeline, `${prefix}-${n}@example.com`)
         return result !== "unavailable" && result
       })
     const results = await Promise.all(Array.from({ length: uploads }, uploadOne))
@@ -49,15 +49,15 @@ onBothStores("a quota of stored files", ({ start }) => {
   /** Objects of files in the bucket. */
   const objects = async () => {
     const folder = join(host.dataDir, "buckets", host.organization.id, "event-files")
-    const found = await readdir(folder, { recursive: true }).catch(() => [])
-    return found.filter((name) => name.endsWith(".bin")).length
+    const matches = await readdir(folder, { recursive: true }).catch(() => [])
+    return matches.filter((name) => name.endsWith(".bin")).length
   }
 
   it("is exact for 50 uploads at once, of a pipeline and of the organization", async () => {
-    const [one, two, three] = [await make("One"), await make("Two"), await make("Three")]
-    expect(await uploadMany(one, "one")).to.deep.equal({ stored: files, other: new Set(["file_quota_exceeded"]) })
+    const [first, second, three] = [await make("One"), await make("Two"), await make("Three")]
+    expect(await uploadMany(first, "one")).to.deep.equal({ stored: files, other: new Set(["file_quota_exceeded"]) })
     expect(await objects()).to.equal(files)
-    const both = await Promise.all([uploadMany(two, "two"), uploadMany(three, "three")])
+    const both = await Promise.all([uploadMany(second, "two"), uploadMany(three, "three")])
     expect(both.reduce((sum, { stored }) => sum + stored, 0)).to.equal(25 - files)
     expect(await objects()).to.equal(25)
   })
@@ -65,28 +65,28 @@ onBothStores("a quota of stored files", ({ start }) => {
   it("is free again after the files expired", async () => {
     for (let hours = 0; hours < 26; hours++) host.clock.move(3_600_000)
     await until("the removal of all files", async () => (await objects()) === 0)
-    const made = await make("Later")
-    await until("a free quota", async () => (await upload(made, "first@example.com")) === "stored")
-    expect((await uploadMany(made, "later")).stored).to.equal(files - 1)
+    const pipeline = await make("Later")
+    await until("a free quota", async () => (await upload(pipeline, "first@example.com")) === "stored")
+    expect((await uploadMany(pipeline, "later")).stored).to.equal(files - 1)
   })
 
   it("is free again after the person of the files was erased", async () => {
-    const made = await make("Erased")
+    const pipeline = await make("Erased")
     const size = 5 * fileBytes
-    for (let sent = 0; sent < 2; sent++) expect(await upload(made, "ada@example.com", size)).to.equal("stored")
-    expect(await upload(made, "grace@example.com")).to.equal("file_quota_exceeded")
+    for (let sentCount = 0; sentCount < 2; sentCount++) expect(await upload(pipeline, "ada@example.com", size)).to.equal("stored")
+    expect(await upload(pipeline, "grace@example.com")).to.equal("file_quota_exceeded")
     await until("the lead", async () => JSON.stringify((await host.api("GET", "/v1/leads")).body).includes("ada@example.com"))
     expect((await host.api("POST", "/v1/consents/erase", { email: "ada@example.com", reason: "asked" })).status).to.equal(200)
-    await until("room for as many bytes", async () => (await upload(made, "grace@example.com", size)) === "stored")
+    await until("room for as many bytes", async () => (await upload(pipeline, "grace@example.com", size)) === "stored")
   })
 
   it("is free again after the bucket refused the file, and no object stays", async () => {
-    const made = await make("Refused")
+    const pipeline = await make("Refused")
     const before = await objects()
-    for (let tries = 0; tries < 3; tries++) expect(await upload(made, "large@example.com", 6 * fileBytes)).not.to.equal("stored")
-    expect(await upload(made, "small@example.com", 5 * fileBytes)).to.equal("stored")
-    expect(await upload(made, "small@example.com", 5 * fileBytes)).to.equal("stored")
-    expect(await upload(made, "small@example.com")).to.equal("file_quota_exceeded")
+    for (let tries = 0; tries < 3; tries++) expect(await upload(pipeline, "large@example.com", 6 * fileBytes)).not.to.equal("stored")
+    expect(await upload(pipeline, "small@example.com", 5 * fileBytes)).to.equal("stored")
+    expect(await upload(pipeline, "small@example.com", 5 * fileBytes)).to.equal("stored")
+    expect(await upload(pipeline, "small@example.com")).to.equal("file_quota_exceeded")
     expect(await objects()).to.equal(before + 2)
   })
 })

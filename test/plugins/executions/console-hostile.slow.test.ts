@@ -12,17 +12,17 @@ const hostile = `<img src=x onerror="document.title='hit'"><script>document.titl
 const header = `<img src=x onerror="document.title='hit'">`
 
 describe("a hostile event in the console", () => {
-  const shown = consoleUnderTest()
+  const testConsole = consoleUnderTest()
   let id = ""
   before(async () => {
     const row = { email: "{{ event.email }}", text: "{{ event.list[0] }}" }
     const save = { id: "save", type: "dataset.write", dataset_slug: "strangers", key: "email", row }
     const transform_js = "function transform(event) { console.log(event.email); return event }"
-    const given = { name: "Open", state: "active", auth_mode: "none", transform_js, pipeline: [save] }
-    const { inbound_url } = await shown.host.invoke<{ inbound_url: string }>("event_pipelines.create", given)
+    const input = { name: "Open", state: "active", auth_mode: "none", transform_js, pipeline: [save] }
+    const { inbound_url } = await testConsole.host.invoke<{ inbound_url: string }>("event_pipelines.create", input)
     const event = { [hostile]: hostile, email: hostile, list: [hostile], text: "x".repeat(1_000_000) }
     const url = `${inbound_url}?q=${encodeURIComponent(hostile)}`
-    const answer = await shown.host.send<{ execution_id: string }>({ inbound_url: url }, event, { headers: { "x-source": header } })
+    const answer = await testConsole.host.send<{ execution_id: string }>({ inbound_url: url }, event, { headers: { "x-source": header } })
     expect(answer.status, JSON.stringify(answer.body)).to.equal(200)
     id = answer.body.execution_id
   })
@@ -35,7 +35,7 @@ describe("a hostile event in the console", () => {
   }
 
   it("is shown as what it is on its own page, with all that can be copied from there", async () => {
-    const page = await shown.signedIn(`/console/events/${id}`)
+    const page = await testConsole.signedIn(`/console/events/${id}`)
     await page.getByRole("heading", { name: "Event of open" }).waitFor()
     await page.getByText("Headers").press("Enter")
     await page.getByText(header, { exact: true }).waitFor()
@@ -49,19 +49,19 @@ describe("a hostile event in the console", () => {
     }
     await page.getByRole("region", { name: "Payload" }).getByText(`\\u202e${mark}`).waitFor()
     await isInert(page, "its page")
-    await shown.looksRight(page, "event-hostile")
-    const unknown = await shown.signedIn("/console/events/00000000-0000-4000-8000-000000000000", { mayFail: true })
+    await testConsole.looksRight(page, "event-hostile")
+    const unknown = await testConsole.signedIn("/console/events/00000000-0000-4000-8000-000000000000", { mayFail: true })
     await unknown.getByText("is no longer kept.").waitFor()
   })
 
   it("is shown as what it is in lists, in what is found, in plans, in tests of its pipeline, in its drift and in its row", async () => {
-    const plan = await shown.host.invoke<{ id: string }>("replay_plans.create", { pipeline: "open" })
+    const plan = await testConsole.host.invoke<{ id: string }>("replay_plans.create", { pipeline: "open" })
     await until("the rehearsal", async () => {
-      const { state } = await shown.host.invoke<{ state: string }>("replay_plans.get", { id: plan.id })
+      const { state } = await testConsole.host.invoke<{ state: string }>("replay_plans.get", { id: plan.id })
       return state === "rehearsed" || undefined
     })
-    const { rows } = await shown.host.invoke<{ rows: { id: string }[] }>("datasets.list_rows", { slug: "strangers" })
-    const page = await shown.signedIn("/console")
+    const { rows } = await testConsole.host.invoke<{ rows: { id: string }[] }>("datasets.list_rows", { slug: "strangers" })
+    const page = await testConsole.signedIn("/console")
     for (const [place, text] of [
       ["events", "onerror"],
       ["events?pipeline=open&status=accepted", "onerror"],
@@ -74,11 +74,11 @@ describe("a hostile event in the console", () => {
       [`datasets/strangers?row=${rows[0]?.id}`, "Where it came from"],
       ["", "Events a minute"],
     ] as const) {
-      await page.goto(`${shown.host.url}/console/${place}`)
+      await page.goto(`${testConsole.host.url}/console/${place}`)
       await page.locator("main").getByText(text).first().waitFor()
       await isInert(page, place)
     }
-    await page.goto(`${shown.host.url}/console/event_pipelines/open?view=test&event=${id}`)
+    await page.goto(`${testConsole.host.url}/console/event_pipelines/open?view=test&event=${id}`)
     await page.locator(".cm-content").getByText("onerror").first().waitFor()
     expect(await page.locator(".cm-content").textContent()).to.not.include("\u202E")
     await page.getByRole("button", { name: "Run", exact: true }).press("Enter")
@@ -87,12 +87,12 @@ describe("a hostile event in the console", () => {
   })
 
   it("is nowhere to be seen for another organization", async () => {
-    const { host } = shown
+    const { host } = testConsole
     const key = await host.get(UnitsOfWork).run((work) => {
       const other = host.get(Organizations).create(work, { name: "Other", slug: "other" })
       return host.get(ApiKeys).mint(work, other.id, { name: "Key", kind: "api_key", role: "admin", scopes: null, user: null }).text
     })
-    const page = await shown.signedIn("/console/events", { key, mayFail: true })
+    const page = await testConsole.signedIn("/console/events", { key, mayFail: true })
     for (const place of [
       "events",
       `events?find=${mark.replaceAll("-", " ")}`,

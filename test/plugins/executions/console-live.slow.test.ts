@@ -12,18 +12,18 @@ const keepMessages = 10
 
 describe("the list of events as they come", () => {
   const dataDir = mkdtempSync(join(tmpdir(), "millrace-events-"))
-  const shown = consoleUnderTest({ dataDir, env: { MILLRACE_LIVE_KEEP_MESSAGES: String(keepMessages) } })
+  const testConsole = consoleUnderTest({ dataDir, env: { MILLRACE_LIVE_KEEP_MESSAGES: String(keepMessages) } })
   after(() => rmSync(dataDir, { recursive: true }))
   before(async () => {
     for (const name of ["Orders", "Others"]) {
-      const given = { name, state: "active", source_kind: "internal", pipeline: [] }
-      expect((await shown.host.api("POST", "/v1/event-pipelines", given)).status).to.equal(200)
+      const input = { name, state: "active", source_kind: "internal", pipeline: [] }
+      expect((await testConsole.host.api("POST", "/v1/event-pipelines", input)).status).to.equal(200)
     }
   })
 
   const send = async (order: string, slug = "orders") => {
     const payload = { order }
-    const { status, body } = await shown.host.api<{ execution_id: string }>("POST", `/v1/event-pipelines/${slug}/events`, { payload })
+    const { status, body } = await testConsole.host.api<{ execution_id: string }>("POST", `/v1/event-pipelines/${slug}/events`, { payload })
     expect(status, JSON.stringify(body)).to.equal(200)
     return body.execution_id
   }
@@ -36,7 +36,7 @@ describe("the list of events as they come", () => {
     const note = (into: string[], url: string) => void (/\/v1\/events\?/.test(url) && into.push(url))
     page.on("request", (request) => note(reads, request.url()))
     page.on("requestfinished", (request) => note(answered, request.url()))
-    await page.goto(`${shown.host.url}/console/${place}`)
+    await page.goto(`${testConsole.host.url}/console/${place}`)
     await until("the list having been read again with its subscription", () => answered.length >= 2)
     return reads
   }
@@ -63,29 +63,29 @@ describe("the list of events as they come", () => {
   }
 
   it("sends the browser those of the filter alone, and reads the list for no other", async () => {
-    const page = await shown.signedIn("/console/datasets")
+    const page = await testConsole.signedIn("/console/datasets")
     const frames: string[] = []
     page.on("websocket", (socket) => socket.on("framereceived", ({ payload }) => frames.push(String(payload))))
     const reads = await listening(page, "events?pipeline=orders&status=accepted")
     expect(frames.join("\n")).to.include('"ok":true')
     const unwanted: string[] = []
     for (let n = 0; n < 5; n++) unwanted.push(await send(`O-${n}`, "others"))
-    const wanted = await send("F-1")
+    const expected = await send("F-1")
     await table(page).getByText('"F-1"').waitFor()
     expect(reads, "of the page, of the subscription and of the event").to.have.length(3)
-    expect(frames.filter((frame) => frame.includes(wanted))).to.have.length(1)
+    expect(frames.filter((frame) => frame.includes(expected))).to.have.length(1)
     for (const id of unwanted) expect(frames.join("\n")).to.not.include(id)
   })
 
   it("says that the service is away, goes on by itself, and shows each event once that came meanwhile", async () => {
-    const page = await shown.signedIn("/console/events?pipeline=orders", { mayFail: true })
+    const page = await testConsole.signedIn("/console/events?pipeline=orders", { mayFail: true })
     await page.getByText("Live: events appear as they come.").waitFor()
     await send("B-1")
     await table(page).getByText('"B-1"').waitFor()
-    await shown.stopService()
+    await testConsole.stopService()
     await page.getByRole("alert").getByText("Connection lost, trying again").waitFor()
     expect(await timesShown(page, ["B-1"]), "while it is away").to.deep.equal([1])
-    await shown.startService()
+    await testConsole.startService()
     await send("B-2")
     await send("B-other", "others")
     await table(page).getByText('"B-2"').waitFor()
@@ -96,7 +96,7 @@ describe("the list of events as they come", () => {
   })
 
   it("counts while it is paused what came, also through a restart and a lost network, and shows all of it then", async () => {
-    const page = await shown.signedIn("/console/datasets", { mayFail: true })
+    const page = await testConsole.signedIn("/console/datasets", { mayFail: true })
     const network = await cutOff(page)
     const reads = await listening(page, "events?pipeline=orders")
     await send("C-0")
@@ -106,9 +106,9 @@ describe("the list of events as they come", () => {
     await page.getByRole("button", { name: "Pause" }).press("Enter")
     await send("C-1")
     await page.getByText("Paused; 1 came since.").waitFor()
-    await shown.stopService()
+    await testConsole.stopService()
     await page.getByRole("alert").getByText("Connection lost, trying again").waitFor()
-    await shown.startService()
+    await testConsole.startService()
     await send("C-2")
     await send("C-other", "others")
     await page.getByText("Paused; 2 came since.").waitFor()
@@ -135,11 +135,11 @@ describe("the list of events as they come", () => {
 
   it("replays an event once where the answer was lost, however often it is asked for", async () => {
     const id = await send("D-1")
-    const page = await shown.signedIn(`/console/events/${id}`, { mayFail: true })
-    let taken = 0
+    const page = await testConsole.signedIn(`/console/events/${id}`, { mayFail: true })
+    let count = 0
     await page.route("**/replay", async (route) => {
       await route.fetch()
-      taken++
+      count++
       return route.abort()
     })
     const press = async () => {
@@ -148,11 +148,11 @@ describe("the list of events as they come", () => {
     }
     await press()
     await page.getByRole("alert").getByText("cannot be reached").first().waitFor()
-    expect(taken).to.be.at.least(1)
+    expect(count).to.be.at.least(1)
     await page.unroute("**/replay")
     await press()
     await page.getByText("replay of").waitFor()
-    const { body } = await shown.host.api<{ events: object[] }>("GET", `/v1/events/${id}/replays`)
+    const { body } = await testConsole.host.api<{ events: object[] }>("GET", `/v1/events/${id}/replays`)
     expect(body.events).to.have.length(1)
   })
 })

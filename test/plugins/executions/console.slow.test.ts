@@ -7,9 +7,9 @@ import { until } from "../../waiting.ts"
 import { consoleUnderTest } from "../console/browser.ts"
 
 describe("the screens of events", () => {
-  const shown = consoleUnderTest()
+  const testConsole = consoleUnderTest()
   const send = async (slug: string, payload: object) => {
-    const { status, body } = await shown.host.api<{ execution_id: string }>("POST", `/v1/event-pipelines/${slug}/events`, { payload })
+    const { status, body } = await testConsole.host.api<{ execution_id: string }>("POST", `/v1/event-pipelines/${slug}/events`, { payload })
     expect(status, JSON.stringify(body)).to.equal(200)
     return body.execution_id
   }
@@ -17,20 +17,20 @@ describe("the screens of events", () => {
     const transform_js =
       "function transform(event) { console.log('for', event.name); return { email: event.email.toLowerCase(), name: event.name, source: 'web' } }"
     const save = { id: "save", type: "dataset.write", dataset_slug: "people", key: "email", row: { email: "{{ event.email }}" } }
-    for (const given of [
+    for (const input of [
       { name: "People", transform_js, pipeline: [save] },
       { name: "Plain", pipeline: [] },
     ]) {
-      const made = await shown.host.api("POST", "/v1/event-pipelines", { ...given, state: "active", source_kind: "internal" })
-      expect(made.status, JSON.stringify(made.body)).to.equal(200)
+      const response = await testConsole.host.api("POST", "/v1/event-pipelines", { ...input, state: "active", source_kind: "internal" })
+      expect(response.status, JSON.stringify(response.body)).to.equal(200)
     }
   })
 
   it("list events as they come, hold them without losing any, and filter by the address", async () => {
-    const page = await shown.signedIn("/console/datasets")
+    const page = await testConsole.signedIn("/console/datasets")
     const frames: string[] = []
     page.on("websocket", (socket) => socket.on("framereceived", ({ payload }) => frames.push(String(payload))))
-    await page.goto(`${shown.host.url}/console/events`)
+    await page.goto(`${testConsole.host.url}/console/events`)
     await page.getByText("Nothing came in yet.").waitFor()
     const table = page.getByRole("region", { name: "Events" })
     await until("the subscription", () => frames.some((frame) => frame.includes('"ok":true')))
@@ -38,27 +38,27 @@ describe("the screens of events", () => {
     // What is told of it later would count as come while the list is held.
     await until("word of a live event", () => frames.some((frame) => frame.includes(first)))
     await table.getByText("A-1").waitFor()
-    await shown.tabTo(page, "Pause")
+    await testConsole.tabTo(page, "Pause")
     await page.keyboard.press("Enter")
     await page.getByText("Paused; 0 came since.").waitFor()
     await send("plain", { order: "A-2" })
     await send("people", { email: "Ada@Example.com", name: "Ada" })
     await page.getByText("Paused; 2 came since.").waitFor()
     expect(await table.getByText("A-2").count()).to.equal(0)
-    await shown.looksRight(page, "events-paused")
+    await testConsole.looksRight(page, "events-paused")
     await page.getByRole("button", { name: "Go on" }).press("Enter")
     await table.getByText("A-2").waitFor()
-    await page.goto(`${shown.host.url}/console/events?pipeline=people&status=accepted&test=no`)
+    await page.goto(`${testConsole.host.url}/console/events?pipeline=people&status=accepted&test=no`)
     await table.getByText("Ada@Example.com").waitFor()
     expect(await table.getByText("A-2").count()).to.equal(0)
-    await shown.looksRight(page, "events")
-    await page.goto(`${shown.host.url}/console/events?since=yesterday`)
+    await testConsole.looksRight(page, "events")
+    await page.goto(`${testConsole.host.url}/console/events?since=yesterday`)
     await page.getByRole("alert").getByText("since").waitFor()
   })
 
   it("find an event by a piece of it, and show what its transform changed, its times, its row, and its replay", async () => {
     await send("people", { email: "Grace@Example.com", name: "Grace", extra: 1 })
-    const page = await shown.signedIn("/console/events")
+    const page = await testConsole.signedIn("/console/events")
     await page.getByLabel(/find by anything/).fill("Grace@Example.com")
     await page.keyboard.press("Enter")
     await page.getByText("1 event.").waitFor()
@@ -100,7 +100,7 @@ describe("the screens of events", () => {
         .getByText(holds)
         .waitFor()
     }
-    await shown.looksRight(page, "event")
+    await testConsole.looksRight(page, "event")
     await page.getByRole("link", { name: "Dry run" }).press("Enter")
     await page.getByRole("textbox", { name: "Payload" }).getByText("grace@example.com").waitFor()
     await page.getByRole("button", { name: "Run" }).press("Enter")
@@ -114,12 +114,12 @@ describe("the screens of events", () => {
   it("replay what a filter finds as a plan: grouped dry, held, gone on with, and linked both ways", async () => {
     const transform_js = "function transform(event) { return { email: event.email.toUpperCase(), name: event.name, source: 'web' } }"
     for (const n of [1, 2, 3]) await send("people", { email: `replayed${n}@example.com`, name: `<b>${n}` })
-    expect(await shown.host.invoke("event_pipelines.update", { slug: "people", transform_js })).to.include({ slug: "people" })
-    const page = await shown.signedIn("/console/events?pipeline=people&test=no")
-    await shown.tabTo(page, "Replay these")
+    expect(await testConsole.host.invoke("event_pipelines.update", { slug: "people", transform_js })).to.include({ slug: "people" })
+    const page = await testConsole.signedIn("/console/events?pipeline=people&test=no")
+    await testConsole.tabTo(page, "Replay these")
     await page.keyboard.press("Enter")
     await page.getByText("dry first, and then in earnest").waitFor()
-    await shown.looksRight(page, "replay-plans-new")
+    await testConsole.looksRight(page, "replay-plans-new")
     await page.getByRole("button", { name: "Create" }).press("Enter")
     await page.getByRole("heading", { name: "Replay of people" }).waitFor()
     await page.getByText("nothing was written or sent.").waitFor()
@@ -128,8 +128,8 @@ describe("the screens of events", () => {
       .getByText(/\d+ differ in email/)
       .waitFor()
     await page.getByText("rehearsed", { exact: true }).first().waitFor()
-    await shown.looksRight(page, "replay-plan")
-    await shown.tabTo(page, "Replay")
+    await testConsole.looksRight(page, "replay-plan")
+    await testConsole.tabTo(page, "Replay")
     await page.keyboard.press("Enter")
     await page.getByRole("dialog").getByRole("button", { name: "Replay" }).press("Enter")
     await page.getByText("completed", { exact: true }).waitFor()
@@ -141,20 +141,20 @@ describe("the screens of events", () => {
     await page.getByRole("heading", { name: "Its replays and repeats" }).waitFor()
     const back = page.getByRole("region", { name: "Replays and repeats" }).getByRole("link").first()
     expect(await back.getAttribute("href")).to.equal(`/console/events/${replay}`)
-    await page.goto(`${shown.host.url}/console/replay_plans`)
+    await page.goto(`${testConsole.host.url}/console/replay_plans`)
     await page.getByRole("region", { name: "Replay plans" }).getByText("completed").waitFor()
-    await shown.looksRight(page, "replay-plans")
+    await testConsole.looksRight(page, "replay-plans")
   })
 
   it("offer a guest and a member nothing that is denied, and another organization nothing at all", async () => {
     const id = await send("people", { email: "Private@Example.com", name: "Private" })
     const keyOf = async (role: string) =>
-      (await shown.host.api<{ secret: string }>("POST", "/v1/api-keys", { name: role, role })).body.secret
+      (await testConsole.host.api<{ secret: string }>("POST", "/v1/api-keys", { name: role, role })).body.secret
     for (const [role, offered, hidden] of [
       ["guest", [], ["Command", "Test", "Report", "Replay", "Retry"]],
       ["member", ["Command", "Test", "Report", "Replay"], []],
     ] as const) {
-      const page = await shown.signedIn(`/console/events/${id}`, { key: await keyOf(role) })
+      const page = await testConsole.signedIn(`/console/events/${id}`, { key: await keyOf(role) })
       const denied: string[] = []
       page.on("response", (answer) => void (answer.status() === 403 && denied.push(answer.url())))
       await page.reload()
@@ -164,18 +164,18 @@ describe("the screens of events", () => {
       if (offered.length > 0) await page.getByRole("dialog").getByRole("button", { name: "Replay" }).press("Enter")
       if (role === "member") await page.getByText("replay of").waitFor()
       else expect(await page.locator("main").textContent()).to.not.match(/private@/i)
-      await page.goto(`${shown.host.url}/console/events?pipeline=people`)
+      await page.goto(`${testConsole.host.url}/console/events?pipeline=people`)
       await page.getByRole("region", { name: "Events" }).getByRole("link").first().waitFor()
       expect(await page.getByRole("link", { name: "Replay these" }).count()).to.equal(role === "guest" ? 0 : 1)
       expect(denied, role).to.deep.equal([])
     }
 
-    const { host } = shown
+    const { host } = testConsole
     const key = await host.get(UnitsOfWork).run((work) => {
       const other = host.get(Organizations).create(work, { name: "Other", slug: "other" })
       return host.get(ApiKeys).mint(work, other.id, { name: "Key", kind: "api_key", role: "admin", scopes: null, user: null }).text
     })
-    const elsewhere = await shown.signedIn("/console/events", { key, mayFail: true })
+    const elsewhere = await testConsole.signedIn("/console/events", { key, mayFail: true })
     await elsewhere.getByText("Nothing came in yet.").waitFor()
     await send("people", { email: "Private2@Example.com", name: "Private" })
     for (const place of [`events/${id}`, "events?find=Private", "events?pipeline=people", "replay_plans"]) {

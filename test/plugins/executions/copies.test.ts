@@ -65,9 +65,9 @@ describe("copies of an event", () => {
   before(async () => {
     host = await testHost()
     host.outgoing.fixtures.push(() => ({ status: 200, headers: { "content-type": "application/json" }, body: '{"rate":1.25}' }))
-    for (const [slug, given] of Object.entries(documents)) {
-      const made = await host.invoke<{ inbound_url: string | null }>("event_pipelines.create", { ...given, slug, state: "active" })
-      inbound.set(slug, made.inbound_url)
+    for (const [slug, input] of Object.entries(documents)) {
+      const pipeline = await host.invoke<{ inbound_url: string | null }>("event_pipelines.create", { ...input, slug, state: "active" })
+      inbound.set(slug, pipeline.inbound_url)
     }
   })
   after(() => host.stop())
@@ -172,10 +172,10 @@ describe("copies of an event", () => {
         headers: { "content-type": "application/json" },
       })
       expect(rejected.status).to.be.greaterThan(199)
-      for (const [slug, given] of Object.entries(documents)) {
+      for (const [slug, input] of Object.entries(documents)) {
         folder.write(
           `${slug}.yaml`,
-          JSON.stringify({ ...given, auth_config: { ...("auth_config" in given ? given.auth_config : {}), secret: undefined } }),
+          JSON.stringify({ ...input, auth_config: { ...("auth_config" in input ? input.auth_config : {}), secret: undefined } }),
         )
         const [event] = await eventsOf(slug)
         const { yaml, file_name } = await host.invoke<{ yaml: string; file_name: string }>("events.get_test", { id: event?.id })
@@ -208,13 +208,13 @@ describe("copies of an event", () => {
       ["12345678901234567891", "application/x-www-form-urlencoded"],
       ["-9007199254740993", "text/plain"],
     ] as const) {
-      const sent = await post("public", `{"id":${digits},"list":[{"id":${digits}}]}`, { "content-type": type })
-      const { yaml } = await host.invoke<{ yaml: string }>("events.get_test", { id: sent.id })
+      const event = await post("public", `{"id":${digits},"list":[{"id":${digits}}]}`, { "content-type": type })
+      const { yaml } = await host.invoke<{ yaml: string }>("events.get_test", { id: event.id })
       expect(yaml.match(new RegExp(`id: "${digits}"`, "g")), yaml).to.have.length(2)
-      expect(await ran(await curlOf(sent.id))).to.include({ status: 200 })
+      expect(await ran(await curlOf(event.id))).to.include({ status: 200 })
       const again = await newest("public")
-      expect(again.id).to.not.equal(sent.id)
-      expect(again.payload_preview).to.equal(sent.payload_preview)
+      expect(again.id).to.not.equal(event.id)
+      expect(again.payload_preview).to.equal(event.payload_preview)
     }
   })
 

@@ -21,7 +21,7 @@ interface Event {
   readonly status: string
   readonly received_at: string
 }
-interface Found {
+interface SearchPage {
   readonly events: Event[]
   readonly complete: boolean
   readonly indexed_through: string
@@ -37,10 +37,10 @@ onBothStores("finding events", ({ start }) => {
   before(async () => {
     host = await start({ env: pluginSettings({ events: { find_index: false } }) })
     for (const name of ["Orders", "Leads"]) {
-      const made = await host.api("POST", "/v1/event-pipelines", { name, state: "active", source_kind: "internal", pipeline: [] })
-      expect(made.status).to.equal(200)
+      const response = await host.api("POST", "/v1/event-pipelines", { name, state: "active", source_kind: "internal", pipeline: [] })
+      expect(response.status).to.equal(200)
     }
-    first = await sent("orders", {
+    first = await sendEvent("orders", {
       order: "A-1042",
       email: "Ada@Example.com",
       page: "https://shop.example.com/checkout?step=2",
@@ -48,12 +48,12 @@ onBothStores("finding events", ({ start }) => {
       api_key: "sk-very-hidden-7781",
     })
   })
-  const sent = async (slug: string, payload: object) => {
+  const sendEvent = async (slug: string, payload: object) => {
     const send = () => host.invoke<{ execution_id: string }>("event_pipelines.send_event", { slug, payload })
     return (await untilAvailable(send)).execution_id
   }
   const find = async (text: string, more = "") =>
-    (await patiently(() => host.api<Found>("GET", `/v1/events/find?text=${encodeURIComponent(text)}${more}`))).body
+    (await patiently(() => host.api<SearchPage>("GET", `/v1/events/find?text=${encodeURIComponent(text)}${more}`))).body
   const ids = async (text: string) => (await find(text)).events.map(({ id }) => id)
   const pieces = [
     "A-1042",
@@ -94,7 +94,7 @@ onBothStores("finding events", ({ start }) => {
     for (const count of [moreThanARead, ...Array.from({ length: 8 }, () => 8), 7]) {
       await find("nothing")
       const batch = Array.from({ length: count }, () => ({ customer: `c${sentBefore++}`, campaign: "spring sale" }))
-      await Promise.all(batch.map((payload) => sent("leads", payload)))
+      await Promise.all(batch.map((payload) => sendEvent("leads", payload)))
       clock.move(dayMs / 24)
       await untilAvailable(() => builder.turn())
     }
@@ -149,7 +149,7 @@ onBothStores("finding events", ({ start }) => {
     expect(await ids("A-1042")).to.be.empty
     expect(await ids(first), "its id").to.deep.equal([first])
     const parts = host.get(Store).open(EventIndexPartCollection, host.organization.id)
-    const left = await parts.find({}, { limit: 10_000 })
-    expect(left.every(({ expires_at }) => Date.parse(expires_at) < host.clock.now() + dayMs)).to.equal(true)
+    const remaining = await parts.find({}, { limit: 10_000 })
+    expect(remaining.every(({ expires_at }) => Date.parse(expires_at) < host.clock.now() + dayMs)).to.equal(true)
   })
 })

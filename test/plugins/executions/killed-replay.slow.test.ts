@@ -25,7 +25,7 @@ describe("a replay plan", () => {
     const folder = freshFolder()
     const calls: { path: string | undefined; n: number; key: string }[] = []
     let isDead = false
-    let held = false
+    let isHeld = false
     const peer = createServer((request, response) => {
       request.setEncoding("utf8")
       let text = ""
@@ -34,7 +34,7 @@ describe("a replay plan", () => {
       })
       request.on("end", () => {
         calls.push({ path: request.url, n: (JSON.parse(text) as { n: number }).n, key: String(request.headers["idempotency-key"]) })
-        if (!isDead && calls.length === events + killedAt) held = true
+        if (!isDead && calls.length === events + killedAt) isHeld = true
         else response.writeHead(200, { "content-type": "application/json" }).end("{}")
       })
     })
@@ -57,7 +57,7 @@ describe("a replay plan", () => {
       await until("the rehearsal", async () => (await api<Plan>("GET", `/v1/replay-plans/${id}`)).state === "rehearsed")
       expect(calls).to.have.length(events)
       await api("POST", `/v1/replay-plans/${id}/start`)
-      await until("a replay being in the midst of its call", () => held)
+      await until("a replay being in the midst of its call", () => isHeld)
       await first.kill()
       isDead = true
 
@@ -74,14 +74,14 @@ describe("a replay plan", () => {
         "/v1/event-pipelines/orders/executions?limit=200",
       )
       const replays = executions.filter(({ replay_of }) => replay_of !== null)
-      const originals = executions.filter(({ replay_of }) => replay_of === null).map((one) => one.id)
+      const originals = executions.filter(({ replay_of }) => replay_of === null).map((execution) => execution.id)
       expect(originals).to.have.length(events)
       expect(replays.map(({ replay_of }) => replay_of)).to.have.members(originals)
-      const listed = await resumed<{ events: Replayed[] }>("GET", `/v1/replay-plans/${id}/events?limit=200`)
-      expect(listed.events.map(({ replay_id }) => replay_id)).to.have.members(replays.map((one) => one.id))
+      const page = await resumed<{ events: Replayed[] }>("GET", `/v1/replay-plans/${id}/events?limit=200`)
+      expect(page.events.map(({ replay_id }) => replay_id)).to.have.members(replays.map((replay) => replay.id))
       const { rows } = await resumed<{ rows: unknown[] }>("GET", "/v1/datasets/lines/rows?limit=200")
       expect(rows).to.have.length(events)
-      const of = (path: string) => calls.filter((one) => one.path === path)
+      const of = (path: string) => calls.filter((item) => item.path === path)
       expect(of("/tell")).to.have.length(events)
       // The one that was held is made once more, under its key.
       expect(of("/more")).to.have.length(events + 1)
@@ -90,7 +90,7 @@ describe("a replay plan", () => {
         expect(new Set(of(path).map(({ n }) => n)).size, path).to.equal(events)
       }
     } finally {
-      for (const one of started) await one.kill()
+      for (const service of started) await service.kill()
       peer.closeAllConnections()
       peer.close()
       folder.remove()

@@ -22,20 +22,20 @@ describe("events that are committed late", () => {
   })
   after(() => host.stop())
 
-  const sent = async (order: string, ms: number) => {
+  const sendOrder = async (order: string, ms: number) => {
     waitMs = ms
     const { execution_id } = await host.invoke<{ execution_id: string }>("event_pipelines.send_event", { slug: "slow", payload: { order } })
     return execution_id
   }
   const noted = async () => (await host.get(Store).open(LateEntryCollection, host.organization.id).find({})).map(({ id }) => id)
-  const found = async (text: string) =>
+  const findIds = async (text: string) =>
     (await host.invoke<{ events: { id: string }[] }>("events.find", { text })).events.map(({ id }) => id)
 
   it("are noted, and others are not", async () => {
     // What passes of time is what the test moves, however long an event takes.
     host.clock.set(host.clock.now())
-    await sent("P-1", lateMs - 1_000)
-    const late = await sent("L-1", lateMs)
+    await sendOrder("P-1", lateMs - 1_000)
+    const late = await sendOrder("L-1", lateMs)
     expect(await noted()).to.deep.equal([late])
     host.clock.run()
   })
@@ -49,12 +49,12 @@ describe("events that are committed late", () => {
       id: "passed",
       writes: [{ kind: "insert", collection: collectionNamed(host, "event_indexes"), organization: id, doc: index }],
     })
-    expect(await found("P-1")).to.be.empty
-    expect(await found("L-1")).to.deep.equal([late])
-    const punctual = await sent("P-2", 0)
+    expect(await findIds("P-1")).to.be.empty
+    expect(await findIds("L-1")).to.deep.equal([late])
+    const punctual = await sendOrder("P-2", 0)
     host.clock.move(1.5 * dayMs)
     await until("the service's own turn", async () => (await noted()).length === 0)
-    expect(await found("L-1")).to.deep.equal([late])
-    expect(await found("P-2")).to.deep.equal([punctual])
+    expect(await findIds("L-1")).to.deep.equal([late])
+    expect(await findIds("P-2")).to.deep.equal([punctual])
   })
 })

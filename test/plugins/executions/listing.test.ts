@@ -26,13 +26,13 @@ onBothStores("the list of events", ({ start }) => {
   before(async () => {
     host = await start()
     for (let n = 0; n < pipelines; n++) {
-      const given = { name: `P${n}`, state: "active", source_kind: "internal", pipeline: [] }
+      const input = { name: `P${n}`, state: "active", source_kind: "internal", pipeline: [] }
       const checked = n < 10 ? { request_schema: schema } : {}
-      expect((await host.api("POST", "/v1/event-pipelines", { ...given, ...checked })).status).to.equal(200)
+      expect((await host.api("POST", "/v1/event-pipelines", { ...input, ...checked })).status).to.equal(200)
     }
     for (let n = 0; n < 60; n++) {
-      const given = { payload: n % 6 === 0 ? {} : { email: `a${n}@example.com` }, is_test: n % 4 === 0 }
-      await host.api("POST", `/v1/event-pipelines/p${n % 10}/events`, given)
+      const input = { payload: n % 6 === 0 ? {} : { email: `a${n}@example.com` }, is_test: n % 4 === 0 }
+      await host.api("POST", `/v1/event-pipelines/p${n % 10}/events`, input)
     }
     all.push(...(await list("limit=200")).events)
   })
@@ -42,13 +42,13 @@ onBothStores("the list of events", ({ start }) => {
     return body
   }
   const paged = async (query: string) => {
-    const found: Event[] = []
+    const events: Event[] = []
     for (let cursor = "", pages = 0; pages === 0 || cursor !== ""; pages++) {
       const page = await list(`limit=7${query}&cursor=${cursor}`)
-      found.push(...page.events)
+      events.push(...page.events)
       cursor = page.next_cursor
     }
-    return found
+    return events
   }
   const ids = (events: readonly Event[]) => events.map(({ id }) => id)
 
@@ -70,24 +70,24 @@ onBothStores("the list of events", ({ start }) => {
     ["pipeline=p3", ({ pipeline_slug }) => pipeline_slug === "p3"],
     ["pipeline=p3&status=accepted", ({ pipeline_slug, status }) => pipeline_slug === "p3" && status === "accepted"],
   ]
-  for (const [query, wanted] of filters) {
+  for (const [query, isExpected] of filters) {
     it(`is filtered by ${query}`, async () => {
-      expect(ids((await list(`limit=200&${query}`)).events)).to.deep.equal(ids(all.filter(wanted)))
-      expect(ids(await paged(`&${query}`))).to.deep.equal(ids(all.filter(wanted)))
+      expect(ids((await list(`limit=200&${query}`)).events)).to.deep.equal(ids(all.filter(isExpected)))
+      expect(ids(await paged(`&${query}`))).to.deep.equal(ids(all.filter(isExpected)))
     })
   }
 
   it("is filtered by time", async () => {
     const [since, until] = [all[40]?.received_at ?? "", all[10]?.received_at ?? ""]
-    const wanted = all.filter(({ received_at }) => received_at >= since && received_at < until)
-    expect(ids((await list(`limit=200&since=${since}&until=${until}`)).events)).to.deep.equal(ids(wanted))
+    const expected = all.filter(({ received_at }) => received_at >= since && received_at < until)
+    expect(ids((await list(`limit=200&since=${since}&until=${until}`)).events)).to.deep.equal(ids(expected))
   })
 
   it("is the same of one pipeline", async () => {
     const path = "/v1/event-pipelines/p0/executions?status=rejected&is_test=true&limit=200"
     const { body } = await host.api<{ executions: Event[] }>("GET", path)
-    const wanted = all.filter(({ pipeline_slug, status, is_test }) => pipeline_slug === "p0" && status === "rejected" && is_test)
-    expect(ids(body.executions)).to.deep.equal(ids(wanted))
+    const expected = all.filter(({ pipeline_slug, status, is_test }) => pipeline_slug === "p0" && status === "rejected" && is_test)
+    expect(ids(body.executions)).to.deep.equal(ids(expected))
   })
 
   it("refuses a cursor of another list, and a pipeline that there is not", async () => {

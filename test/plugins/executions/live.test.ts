@@ -22,13 +22,13 @@ describe("live events", () => {
   before(async () => {
     host = await testHost({ env: { MILLRACE_LIVE_KEEP_MESSAGES: String(keepMessages) } })
     const failing = { type: "dataset.write", dataset_slug: "leads", key: "email", row: { email: "{{ event.email }}" } }
-    for (const given of [
+    for (const input of [
       { name: "Busy", pipeline: [] },
       { name: "Quiet", pipeline: [] },
       { name: "Failing", pipeline: [failing] },
     ]) {
-      const made = await host.api("POST", "/v1/event-pipelines", { ...given, state: "active", source_kind: "internal" })
-      expect(made.status, JSON.stringify(made.body)).to.equal(200)
+      const response = await host.api("POST", "/v1/event-pipelines", { ...input, state: "active", source_kind: "internal" })
+      expect(response.status, JSON.stringify(response.body)).to.equal(200)
     }
     guest = (await host.api<{ secret: string }>("POST", "/v1/api-keys", { name: "guest", role: "guest" })).body.secret
     foreign = await host.get(UnitsOfWork).run((work) => {
@@ -47,20 +47,20 @@ describe("live events", () => {
   async function hearing(filter: LiveFilter, { token = host.adminKey, after = "" } = {}) {
     const live = connectLive<{ executions: Announced }>({ url: host.url, token, reconnectMs: 1 })
     open.push(live)
-    const heard: string[] = []
+    const messages: string[] = []
     let gaps = 0
-    const said: unknown[] = []
+    const lines: unknown[] = []
     const subscription = live.subscribe(
       "executions",
       (message) => {
-        said.push(message)
-        heard.push([message.data.pipeline, message.data.status, message.data.is_test ? "test" : ""].join(" ").trim())
+        lines.push(message)
+        messages.push([message.data.pipeline, message.data.status, message.data.is_test ? "test" : ""].join(" ").trim())
       },
       { filter, onGap: () => void gaps++, ...(after !== "" && { after }) },
     )
     await subscription.ready
-    const hasHeard = (count: number) => until(`${count} events`, () => heard.length >= count, { everyMs: 1 })
-    return { heard, said, hasHeard, gaps: () => gaps, close: () => live.close(), position: () => subscription.position() }
+    const hasHeard = (count: number) => until(`${count} events`, () => messages.length >= count, { everyMs: 1 })
+    return { heard: messages, said: lines, hasHeard, gaps: () => gaps, close: () => live.close(), position: () => subscription.position() }
   }
 
   it("come by pipeline, status, cause and test or not, without payloads, and to nobody else's", async () => {
@@ -92,17 +92,17 @@ describe("live events", () => {
     const filters: LiveFilter[] = [{ pipeline: "quiet" }, { status: "failed" }, { cause: "action_failed" }, { is_test: true }]
     const before = await Promise.all(filters.map((filter) => hearing(filter)))
     const all = await hearing({})
-    const positions = [...before, all].map((one) => one.position())
-    for (const one of [...before, all]) one.close()
+    const positions = [...before, all].map((item) => item.position())
+    for (const item of [...before, all]) item.close()
     await send("quiet")
     await send("failing", { email: "" })
     await send("quiet", {}, true)
     for (let n = 0; n < 2 * keepMessages; n++) await send("busy")
     const late = await Promise.all(filters.map((filter, at) => hearing(filter, { after: positions[at] ?? "" })))
     const expected = [["quiet accepted", "quiet accepted test"], ["failing failed"], ["failing failed"], ["quiet accepted test"]]
-    await Promise.all(late.map((one, at) => one.hasHeard(expected[at]?.length ?? 0)))
-    expect(late.map(({ heard }) => heard)).to.deep.equal(expected)
-    expect(late.map((one) => one.gaps())).to.deep.equal([0, 0, 0, 0])
+    await Promise.all(late.map((item, at) => item.hasHeard(expected[at]?.length ?? 0)))
+    expect(late.map(({ heard: messages }) => messages)).to.deep.equal(expected)
+    expect(late.map((item) => item.gaps())).to.deep.equal([0, 0, 0, 0])
     const lateAll = await hearing({}, { after: positions.at(-1) ?? "" })
     await lateAll.hasHeard(keepMessages)
     expect(lateAll.gaps(), "more than is kept").to.equal(1)

@@ -31,8 +31,8 @@ describe("the index of events with long texts", () => {
     clock.move(dayMs - (clock.now() % dayMs))
     const send = () => host.invoke<{ execution_id: string }>("event_pipelines.send_event", { slug: "orders", payload: { order: 1 } })
     const { execution_id } = await untilAvailable(send)
-    const sent = await store.open(EntryCollection, organization).get(execution_id)
-    if (!sent) throw new Error("The event has no entry.")
+    const journalEntry = await store.open(EntryCollection, organization).get(execution_id)
+    if (!journalEntry) throw new Error("The event has no entry.")
     const builder = new IndexBuilder({
       ...{ store, works, clock, ids, leases: get(Leases), log: get(Log), payloadsDays: 7, minEntries: 8 },
       organizations: () => organizations.all(),
@@ -43,7 +43,7 @@ describe("the index of events with long texts", () => {
       const received_at = new Date(clock.now()).toISOString()
       const entries = Array.from({ length: perSegment }, () => {
         const text = Array.from({ length: wordsPerEntry }, () => `w${word++}`).join(" ")
-        return { ...sent, id: ids.uuid(), received_at, transformed: { text } }
+        return { ...journalEntry, id: ids.uuid(), received_at, transformed: { text } }
       })
       for (let from = 0; from < perSegment; from += 50)
         await works.run((work) => {

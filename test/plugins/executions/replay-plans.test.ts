@@ -31,8 +31,8 @@ onBothStores("replay plans", ({ start }) => {
   before(async () => {
     host = await start()
     const transform_js = "function transform(event) { return { email: event.email, n: event.n } }"
-    const given = { name: "People", state: "active", source_kind: "internal", transform_js, pipeline: [save] }
-    await host.invoke("event_pipelines.create", given)
+    const input = { name: "People", state: "active", source_kind: "internal", transform_js, pipeline: [save] }
+    await host.invoke("event_pipelines.create", input)
     await host.invoke("event_pipelines.create", { name: "Empty", state: "active", source_kind: "internal", pipeline: [] })
     for (let n = 0; n < 45; n++) {
       await host.invoke("event_pipelines.send_event", { slug: "people", payload: { email: `A${n % 40}@example.com`, n } })
@@ -55,16 +55,16 @@ onBothStores("replay plans", ({ start }) => {
     expect(count).to.equal(45)
     const { groups, rehearsed } = await inState(id, "rehearsed")
     expect(rehearsed).to.equal(45)
-    const shown = groups.map(({ outcome, detail, count: of }) => `${of} ${outcome} ${detail.split(":")[0]}`)
-    expect(shown).to.deep.equal(["29 same ", "15 differs email", "1 fails transform"])
+    const resources = groups.map(({ outcome, detail, count: of }) => `${of} ${outcome} ${detail.split(":")[0]}`)
+    expect(resources).to.deep.equal(["29 same ", "15 differs email", "1 fails transform"])
     expect(groups[1]?.samples).to.have.length(5)
     expect(await replays()).to.be.empty
-    const listed = await host.invoke<{ events: { outcome: string; replay_id: null }[] }>("replay_plans.list_events", {
+    const page = await host.invoke<{ events: { outcome: string; replay_id: null }[] }>("replay_plans.list_events", {
       id,
       outcome: "differs",
     })
-    expect(listed.events).to.have.length(15)
-    expect(listed.events.every(({ replay_id }) => replay_id === null)).to.equal(true)
+    expect(page.events).to.have.length(15)
+    expect(page.events.every(({ replay_id }) => replay_id === null)).to.equal(true)
   })
 
   it("are paused, resumed, killed between a replay and its commit, and replay each event once", async () => {
@@ -86,7 +86,7 @@ onBothStores("replay plans", ({ start }) => {
     const write = { kind: "update", collection, organization: host.organization.id, id, update: { $set } } as const
     await host.get(Store).commit({ id: "rewound", writes: [write] })
     await runJob(host, "events.replay_plan", { plan: id }, host.organization.id)
-    expect((await replays()).map((one) => one.id).sort()).to.deep.equal(first.map((one) => one.id).sort())
+    expect((await replays()).map((replay) => replay.id).sort()).to.deep.equal(first.map((replay) => replay.id).sort())
     const plan = await inState(id, "completed")
     expect(plan.replayed).to.deep.equal(stored?.replayed)
     expect(plan.replayed.failed).to.equal(1)

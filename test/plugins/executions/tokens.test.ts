@@ -39,13 +39,13 @@ describe("tokens of events", () => {
   it("are read from parts as they were filed, merged or not", () => {
     const tokensOf = fc.oneof(fc.nat(2 ** 32 - 1), fc.nat(50))
     const postingsOf = fc.array(fc.tuple(tokensOf, fc.nat(999)), { minLength: 1, maxLength: 400 })
-    const check = (given: [number, number][], bits: number) => {
+    const check = (inputs: [number, number][], bits: number) => {
       const made = (pairs: readonly [number, number][]) => {
         const postings = new Postings()
         for (const [token, ordinal] of pairs) postings.add(token, ordinal)
         return [...postings.sorted()]
       }
-      const whole = made(given)
+      const whole = made(inputs)
       const read = [...parts(whole, bits)].flatMap(({ part, base64 }) => {
         const some = [...readPart(base64)]
         expect(some.every(({ token }) => partOf(token, bits) === part)).to.equal(true)
@@ -55,12 +55,12 @@ describe("tokens of events", () => {
         return some
       })
       expect(read).to.deep.equal(whole)
-      const half = Math.floor(given.length / 2)
+      const half = Math.floor(inputs.length / 2)
       const merged = mergedPostings([
-        { postings: made(given.slice(0, half)), offset: 0 },
-        { postings: made(given.slice(half)), offset: 1_000 },
+        { postings: made(inputs.slice(0, half)), offset: 0 },
+        { postings: made(inputs.slice(half)), offset: 1_000 },
       ])
-      const moved = given.map(([token, ordinal], at): [number, number] => [token, at < half ? ordinal : ordinal + 1_000])
+      const moved = inputs.map(([token, ordinal], at): [number, number] => [token, at < half ? ordinal : ordinal + 1_000])
       expect(merged).to.deep.equal(made(moved))
     }
     fc.assert(fc.property(postingsOf, fc.nat(8), check), { seed, numRuns: 50 })

@@ -5,14 +5,14 @@ import { ExperimentResource, type StoredExperiment } from "../../../plugins/page
 import { Ledger } from "../../../plugins/pages/experiments/ledger.ts"
 import { pluginSettings } from "../buckets/stores.ts"
 import { consoleUnderTest } from "../console/browser.ts"
-import { type Asked, type ModelServer, modelServer, type Said } from "../models/model-server.ts"
+import { type ModelRequest, type ModelServer, modelServer, type Said } from "../models/model-server.ts"
 import { Traffic } from "./live-traffic.ts"
 
 const markup = `<img src=x onerror="document.title='hit'"><script>document.title='hit'</script>`
 const hostile = `${markup}\u202Eevil ${"unbroken-".repeat(30)}`
 const dayMs = 86_400_000
 
-const judge = ({ system, text }: Asked): Said => {
+const judge = ({ system, text }: ModelRequest): Said => {
   const merits = [...text.matchAll(/merit (\d+)/g)].map(([, merit]) => Number(merit))
   if (!system.includes("compare")) return { json: { answer: hostile, likelihood: merits[0] ?? 1 } }
   const [a = 0, b = 0] = merits
@@ -22,7 +22,7 @@ const judge = ({ system, text }: Asked): Said => {
 describe("the screens of experiments", () => {
   let server: ModelServer
   let traffic: Traffic
-  const shown = consoleUnderTest(async () => {
+  const testConsole = consoleUnderTest(async () => {
     server = await modelServer()
     server.answer(judge)
     const model = { base_url: server.url, prices: { input: 1, output: 1 } }
@@ -32,7 +32,7 @@ describe("the screens of experiments", () => {
     return { env: pluginSettings({ ...settings, models, experiments }), capture: false }
   })
   before(async () => {
-    const { host } = shown
+    const { host } = testConsole
     traffic = new Traffic(host)
     const variants = ["<h1>Merit: merit 1</h1>", "<h1>Merit: merit 5</h1>"]
     const { page, slug } = await traffic.running(`Headlines ${markup}`, { slug: "headlines", hypothesis: hostile }, variants)
@@ -45,20 +45,20 @@ describe("the screens of experiments", () => {
     await traffic.counted()
     // What a change of weights by the evidence leaves on the ledger.
     const organization = host.organization.id
-    const found = (await host.get(Store).open(ExperimentResource.collection, organization).first({ slug })) as StoredExperiment
+    const match = (await host.get(Store).open(ExperimentResource.collection, organization).first({ slug })) as StoredExperiment
     const details = { chances: { a: 0.013, b: 0.987 } }
     await host
       .get(UnitsOfWork)
-      .run(async (work) => host.get(Ledger).add(work, organization, found, { kind: "live", judge_slug: "live:allocation", details }))
+      .run(async (work) => host.get(Ledger).add(work, organization, match, { kind: "live", judge_slug: "live:allocation", details }))
     await host.api("POST", "/v1/experiments", { name: "Second", page: page.slug })
   })
   after(() => server.close())
 
   it("show all evidence side by side, strangers' texts as texts, and take a decision by the keyboard", async () => {
-    const page = await shown.signedInAsOwner("/console/experiments?status=running")
+    const page = await testConsole.signedInAsOwner("/console/experiments?status=running")
     await page.getByRole("table").getByText("running").waitFor()
-    await shown.looksRight(page, "experiments")
-    await shown.tabTo(page, /^Headlines/)
+    await testConsole.looksRight(page, "experiments")
+    await testConsole.tabTo(page, /^Headlines/)
     await page.keyboard.press("Enter")
 
     const row = (section: string, name: string) => page.getByRole("region", { name: section, exact: true }).getByRole("row", { name })
@@ -72,12 +72,12 @@ describe("the screens of experiments", () => {
     expect(await page.locator("main img, main script").count()).to.equal(0)
     expect(await page.locator("main").textContent()).to.not.include("\u202E")
     expect(await page.title()).to.not.equal("hit")
-    await shown.looksRight(page, "experiment")
+    await testConsole.looksRight(page, "experiment")
 
     // On the overview it stands first of more than that shows, since it can be decided.
     for (let n = 0; n < 5; n++) await traffic.running(`Newer ${n}`)
     const here = page.url()
-    await page.goto(`${shown.host.url}/console`)
+    await page.goto(`${testConsole.host.url}/console`)
     const card = page.getByRole("region", { name: "Experiments" }).getByRole("listitem")
     await card.first().getByText("can be decided").waitFor()
     expect(await card.first().textContent()).to.include("Headlines")
@@ -86,32 +86,32 @@ describe("the screens of experiments", () => {
     await page.goto(here)
     await row("Visitors by variant", "b 310 93 30.0%").waitFor()
 
-    await shown.tabTo(page, "Variant")
+    await testConsole.tabTo(page, "Variant")
     await page.keyboard.press("b")
     // Beside its words, not above them.
     const box = await page.getByLabel("Give the chosen variant all visitors of the page").boundingBox()
     expect(box?.width).to.be.within(10, 30)
-    await shown.tabTo(page, "Why, kept word for word")
+    await testConsole.tabTo(page, "Why, kept word for word")
     await page.keyboard.type(`Three times as many ask. ${markup}`)
-    await shown.tabTo(page, "Decide")
+    await testConsole.tabTo(page, "Decide")
     await page.keyboard.press("Enter")
     await page.getByRole("dialog").getByRole("heading", { name: "Decide for b?" }).waitFor()
-    await shown.tabTo(page, "Decide")
+    await testConsole.tabTo(page, "Decide")
     await page.keyboard.press("Enter")
     const decision = page.getByRole("region", { name: "Decision" })
     await decision.getByRole("heading", { name: "Decided for b" }).waitFor()
     await decision.getByText("Three times as many ask. <img").waitFor()
     expect(await page.getByRole("form", { name: "Decision" }).count()).to.equal(0)
-    const { body } = await shown.host.api<{ status: string; decision: object }>("GET", "/v1/experiments/headlines")
+    const { body } = await testConsole.host.api<{ status: string; decision: object }>("GET", "/v1/experiments/headlines")
     expect(body.status).to.equal("decided")
     expect(body.decision).to.include({ variant_key: "b", reason: `Three times as many ask. ${markup}` })
   })
 
   it("offer a member what they may do, and a guest nothing that changes anything", async () => {
-    const { host } = shown
+    const { host } = testConsole
     const keyOf = async (role: string) =>
       (await host.api<{ secret: string }>("POST", "/v1/api-keys", { name: `A ${role}`, role })).body.secret
-    const asGuest = await shown.signedIn("/console/experiments/second", { key: await keyOf("guest") })
+    const asGuest = await testConsole.signedIn("/console/experiments/second", { key: await keyOf("guest") })
     await asGuest.getByText("No panel has ended.").waitFor()
     expect(
       await asGuest
@@ -120,14 +120,14 @@ describe("the screens of experiments", () => {
         .allTextContents(),
     ).to.deep.equal([])
 
-    const page = await shown.signedIn("/console/experiments/second", { key: await keyOf("member") })
-    await shown.tabTo(page, "Start")
+    const page = await testConsole.signedIn("/console/experiments/second", { key: await keyOf("member") })
+    await testConsole.tabTo(page, "Start")
     await page.keyboard.press("Enter")
     await page.getByRole("main").getByText("running", { exact: true }).waitFor()
     // Times in its sentences are the reader's.
     await page.getByText(/^The first full week is over at \d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.$/).waitFor()
     expect(await page.getByRole("button", { name: "Decide" }).count()).to.equal(0)
-    await shown.tabTo(page, "Archive")
+    await testConsole.tabTo(page, "Archive")
     await page.keyboard.press("Enter")
     await page.getByRole("dialog").getByRole("button", { name: "Archive" }).press("Enter")
     await page.getByRole("main").getByText("archived", { exact: true }).waitFor()

@@ -83,26 +83,28 @@ onBothStores("decisions", ({ start }) => {
     expect(body.stopping.millicents_saved).to.equal((7_677 - 610) * 50_000)
     expect(body.stopping.days_saved).to.be.closeTo((8 * 7_677) / 610 - 8, 0.1)
 
-    const kept = await ledger(slug)
-    const decision = kept.find(({ id }) => id === body.observation_id)
+    const observations = await ledger(slug)
+    const decision = observations.find(({ id }) => id === body.observation_id)
     expect(decision).to.deep.include({ kind: "decision", variant_key: "b", reason: "Three times as many ask." })
     expect(decision?.judge_slug).to.match(/^human:[0-9a-f-]{36}$/)
-    const check = kept.find(({ kind }) => kind === "decision_check")
+    const check = observations.find(({ kind }) => kind === "decision_check")
     expect(check).to.deep.include({ variant_key: "b", judge_slug: "live:conversion" })
     expect(check?.id).to.equal(decision?.details["check_id"])
-    const recorded = kept.filter(({ details }) => details["occasion"] === "decision")
+    const recorded = observations.filter(({ details }) => details["occasion"] === "decision")
     expect(recorded.map(({ judge_slug, variant_key }) => `${judge_slug} ${variant_key}`)).to.have.members([
       "live:conversion a",
       "live:conversion b",
       "live:sample_ratio ",
     ])
-    const [change] = kept.filter(({ details }) => details.after !== undefined)
+    const [change] = observations.filter(({ details }) => details.after !== undefined)
     expect([change?.kind, change?.details.before, change?.details.after]).to.deep.equal(["live", { a: 1, b: 1 }, { a: 0, b: 2 }])
 
     // The digests are of what callers read.
-    const known = kept.filter(({ id }) => id !== decision?.id && id !== change?.id)
+    const existing = observations.filter(({ id }) => id !== decision?.id && id !== change?.id)
     for (const { kind, count, digest } of decision?.details.evidence ?? []) {
-      const own = known.filter((one) => one.kind === kind).sort((one, other) => (one.id < other.id ? -1 : 1))
+      const own = existing
+        .filter((observation) => observation.kind === kind)
+        .sort((observation, right) => (observation.id < right.id ? -1 : 1))
       expect([kind, own.length, digestOf(own)]).to.deep.equal([kind, count, digest])
     }
     expect(decision?.details.evidence.map(({ kind }) => kind)).to.have.members(["live", "decision_check"])
@@ -176,10 +178,10 @@ onBothStores("decisions", ({ start }) => {
 
 function digestOf(observations: readonly object[]): string {
   const all = createHash("sha256")
-  for (const one of observations)
+  for (const observation of observations)
     all.update(
       createHash("sha256")
-        .update(JSON.stringify(ordered(one)))
+        .update(JSON.stringify(ordered(observation)))
         .digest("hex"),
     )
   return all.digest("hex")
@@ -190,7 +192,7 @@ function ordered(value: unknown): unknown {
   if (typeof value !== "object" || value === null) return value
   return Object.fromEntries(
     Object.entries(value)
-      .sort(([one], [other]) => (one < other ? -1 : 1))
+      .sort(([left], [right]) => (left < right ? -1 : 1))
       .map(([name, inner]) => [name, ordered(inner)]),
   )
 }

@@ -56,11 +56,11 @@ describe("experiments", () => {
 
   it("takes the variants of its page, and settles what is measured when it starts", async () => {
     const slug = await page("Two headlines")
-    const made = await call<{ slug: string; variants: unknown; status: string }>("POST", "/v1/experiments", {
+    const response = await call<{ slug: string; variants: unknown; status: string }>("POST", "/v1/experiments", {
       name: "Headlines",
       page: slug,
     })
-    expect(made.body).to.deep.include({
+    expect(response.body).to.deep.include({
       slug: "headlines",
       status: "draft",
       variants: [
@@ -100,8 +100,8 @@ describe("experiments", () => {
       .get(UnitsOfWork)
       .run((work) => work.in(collectionNamed(host, "page_experiments"), host.organization.id).update(id, { $unset: { plan: true } }))
     for (const name of ["First name", "Second name"]) await call("PATCH", `/v1/experiments/${slug}`, { name })
-    const listed = await call<{ versions: { id: string }[] }>("GET", `/v1/versions?resource=experiment&item_id=${id}`)
-    const [, version] = listed.body.versions
+    const response = await call<{ versions: { id: string }[] }>("GET", `/v1/versions?resource=experiment&item_id=${id}`)
+    const [, version] = response.body.versions
     expect(await call("POST", `/v1/versions/${version?.id}/restore`)).to.include({ status: 200 })
     expect((await call("GET", `/v1/experiments/${slug}`)).body).to.include({ name: "First name", status: "running" })
   })
@@ -137,19 +137,19 @@ describe("experiments", () => {
     const { slug } = await experiment("With feedback")
     await host.get(Buckets).open(host.organization.id).put("feedback/button.png", png)
     const text = "The button <b>isn't</b> visible 👀\n on a phone"
-    const taken = await feedback(
+    const response = await feedback(
       { experiment_slug: slug, variant_key: "control", feedback: text, image_bucket_key: "feedback/button.png" },
       { experiment_slug: slug, variant_key: "short", feedback: "Better." },
     )
-    expect(taken.body.items.map(({ experiment_slug }) => experiment_slug)).to.deep.equal([slug, slug])
-    const { observations: kept } = await observations(slug)
-    expect(kept.map(({ id }) => id)).to.have.members(taken.body.items.map(({ observation_id }) => observation_id))
-    const said = kept.find(({ variant_key }) => variant_key === "control")
-    expect(said).to.include({ kind: "defect", reason: text, value: null })
-    expect(said?.judge_slug).to.match(/^human:[0-9a-f-]{36}$/)
-    expect(said?.details).to.deep.equal({ image_bucket_key: "feedback/button.png" })
+    expect(response.body.items.map(({ experiment_slug }) => experiment_slug)).to.deep.equal([slug, slug])
+    const { observations: stored } = await observations(slug)
+    expect(stored.map(({ id }) => id)).to.have.members(response.body.items.map(({ observation_id }) => observation_id))
+    const observation = stored.find(({ variant_key }) => variant_key === "control")
+    expect(observation).to.include({ kind: "defect", reason: text, value: null })
+    expect(observation?.judge_slug).to.match(/^human:[0-9a-f-]{36}$/)
+    expect(observation?.details).to.deep.equal({ image_bucket_key: "feedback/button.png" })
     expect((await host.broadcasts("experiments")).map(({ data }) => (data as { id: string }).id)).to.include.members(
-      kept.map(({ id }) => id),
+      stored.map(({ id }) => id),
     )
 
     for (const [bad, path] of [
@@ -212,8 +212,8 @@ describe("experiments", () => {
     ])
     expect((await observations(slug, "?kind=comparison")).observations).to.deep.equal([])
     const first = await observations(slug, "?limit=3")
-    const rest = await observations(slug, `?limit=3&cursor=${first.next_cursor}`)
-    expect([...first.observations, ...rest.observations].map(({ reason }) => reason).sort()).to.deep.equal(
+    const others = await observations(slug, `?limit=3&cursor=${first.next_cursor}`)
+    expect([...first.observations, ...others.observations].map(({ reason }) => reason).sort()).to.deep.equal(
       [0, 1, 2, 3, 4].map((place) => `Number ${place}`),
     )
     expect(
@@ -248,8 +248,8 @@ describe("experiments", () => {
   })
 
   it("keeps personas", async () => {
-    const made = await call<{ slug: string; revision: number }>("POST", "/v1/personas", { name: "Busy founder", goals: ["Save time"] })
-    expect(made.body).to.deep.include({ slug: "busy-founder", goals: ["Save time"], fears: [], description: "" })
+    const response = await call<{ slug: string; revision: number }>("POST", "/v1/personas", { name: "Busy founder", goals: ["Save time"] })
+    expect(response.body).to.deep.include({ slug: "busy-founder", goals: ["Save time"], fears: [], description: "" })
     expect((await call<Refusal>("POST", "/v1/personas", { name: "Other", slug: "busy-founder" })).status).to.equal(409)
     expect((await call<{ slug: string }>("POST", "/v1/personas", { name: "Busy founder" })).body.slug).to.equal("busy-founder-2")
     const changed = await call("PATCH", "/v1/personas/busy-founder", { fears: ["Contracts"] })

@@ -69,9 +69,9 @@ const holds = ({ low, high }: Share, truth: number) => low <= truth && truth <= 
 /** How often the interval of a figure holds the truth, over simulated judges. */
 function coverage(bias: Bias, figure: keyof JudgeHealth, truth: number, { pairs = 40, rounds = 3, runs = 300, seed = 1 } = {}): number {
   const random = randomFrom(seed)
-  let held = 0
-  for (let run = 0; run < runs; run++) if (holds(healthOf(judged(bias, { pairs, rounds, random }))[figure] as Share, truth)) held++
-  return held / runs
+  let coveredCount = 0
+  for (let run = 0; run < runs; run++) if (holds(healthOf(judged(bias, { pairs, rounds, random }))[figure] as Share, truth)) coveredCount++
+  return coveredCount / runs
 }
 
 describe("health of judges", () => {
@@ -84,9 +84,9 @@ describe("health of judges", () => {
     ] as const) {
       expect(coverage(bias, "position_effect", truth), JSON.stringify(bias)).to.be.within(0.93, 0.99)
     }
-    const found = healthOf(judged({ first: 1.5, quality: 1 }, { pairs: 60, rounds: 3, random: randomFrom(2) }))
-    expect(found.position_effect.low).to.be.greaterThan(0.5)
-    expect(found.position_effect).to.include({ n: 180, too_few: false })
+    const judgeHealth = healthOf(judged({ first: 1.5, quality: 1 }, { pairs: 60, rounds: 3, random: randomFrom(2) }))
+    expect(judgeHealth.position_effect.low).to.be.greaterThan(0.5)
+    expect(judgeHealth.position_effect).to.include({ n: 180, too_few: false })
   })
 
   it("finds the bias for longer pages over many different ones", () => {
@@ -115,9 +115,9 @@ describe("health of judges", () => {
 
   it("leaves out answers that were kept from an earlier run, and says where there are too few", () => {
     const fresh = judged({ first: 1 }, { pairs: 7, rounds: 2, random: randomFrom(5) })
-    const again = fresh.map(({ details, ...one }) => {
+    const again = fresh.map(({ details, ...item }) => {
       const seats = (details["seats"] as unknown as object[]).map((seat) => ({ ...seat, kept: true }))
-      return { ...one, details: { ...details, seats } } as unknown as StoredObservation
+      return { ...item, details: { ...details, seats } } as unknown as StoredObservation
     })
     expect(healthOf([...fresh, ...again])).to.deep.equal(healthOf(fresh))
     expect(healthOf(fresh)).to.include({ rounds: 14, pairs: 7 })
@@ -152,10 +152,10 @@ describe("calibration of judges", () => {
     ] as const) {
       const random = randomFrom(21)
       const runs = 400
-      const held = Array.from({ length: runs }, () =>
+      const coveredCount = Array.from({ length: runs }, () =>
         calibrationOf(Array.from({ length: experiments }, () => predicted(skill, 3, random))),
       ).filter(({ hit_rate }) => holds(hit_rate, skill)).length
-      expect(held / runs, String(skill)).to.be.within(0.93, 0.99)
+      expect(coveredCount / runs, String(skill)).to.be.within(0.93, 0.99)
     }
   })
 

@@ -6,7 +6,7 @@ import { join } from "node:path"
 import { expect } from "chai"
 import { type Api, apiOf, freshFolder, type ServiceProcess, startService } from "../../crash/service-process.ts"
 import { until } from "../../waiting.ts"
-import { type Asked, type ModelServer, modelServer, type Said } from "../models/model-server.ts"
+import { type ModelRequest, type ModelServer, modelServer, type Said } from "../models/model-server.ts"
 
 interface Observation {
   readonly kind: string
@@ -91,33 +91,33 @@ class Killable {
 }
 
 /** How often each content was asked. */
-function counts(asked: readonly Asked[]): Map<string, number> {
+function counts(requests: readonly ModelRequest[]): Map<string, number> {
   const times = new Map<string, number>()
-  for (const { system, text } of asked) times.set(`${system}\n${text}`, (times.get(`${system}\n${text}`) ?? 0) + 1)
+  for (const { system, text } of requests) times.set(`${system}\n${text}`, (times.get(`${system}\n${text}`) ?? 0) + 1)
   return times
 }
 
-const byMerit = ({ text }: Asked): Said => {
+const byMerit = ({ text }: ModelRequest): Said => {
   const [a = 0, b = 0] = [...text.matchAll(/merit (\d+)/g)].map(([, merit]) => Number(merit))
   return { json: { reasoning: `A has ${a}, B has ${b}.`, winner: a >= b ? "A" : "B", confidence: 0.9 } }
 }
 
 /** Of all tests of the describe: each goes on with the service that the one before it has left running. */
 function killable(options: { embeds: boolean }): { readonly server: ModelServer; readonly service: Killable } {
-  const made = {} as { server: ModelServer; service: Killable }
+  const created = {} as { server: ModelServer; service: Killable }
   before(async () => {
-    made.server = await modelServer()
-    made.service = new Killable(made.server, options)
-    await made.service.start()
+    created.server = await modelServer()
+    created.service = new Killable(created.server, options)
+    await created.service.start()
     for (const name of ["Founder", "Buyer"])
-      await made.service.api("POST", "/v1/personas", { name, description: `A ${name.toLowerCase()}.` })
+      await created.service.api("POST", "/v1/personas", { name, description: `A ${name.toLowerCase()}.` })
   })
-  beforeEach(() => made.server.forget())
+  beforeEach(() => created.server.forget())
   after(async () => {
-    await made.service?.end()
-    await made.server?.close()
+    await created.service?.end()
+    await created.server?.close()
   })
-  return made
+  return created
 }
 
 describe("experiments: a service that is killed", () => {
@@ -127,7 +127,7 @@ describe("experiments: a service that is killed", () => {
     const { server, service } = under
     server.answer(({ system, text }) => `I am ${system.includes("Founder") ? "the founder" : "the buyer"}; ${text}`)
     // What is said of the second page is kept, and cannot be measured yet.
-    server.embedNothing(([said = ""]) => said.includes("Two"))
+    server.embedNothing(([message = ""]) => message.includes("Two"))
     const slug = await service.experiment({ one: "<p>One</p>", two: "<p>Two</p>" })
     const key = randomUUID()
     await service.post(`/v1/experiments/${slug}/panel`, { draws: 2 }, key)
@@ -171,8 +171,8 @@ describe("experiments: a service without embeddings that is killed", () => {
     await service.start()
     await until("the decision check", async () => (await service.ledger(slug, "decision_check")).length === 1)
     const cells = await service.ledger(slug, "panel")
-    const said = cells.map(({ judge_slug, variant_key, value, details }) => [judge_slug, variant_key, value, details.failed ?? ""])
-    expect(said).to.have.deep.members([
+    const messages = cells.map(({ judge_slug, variant_key, value, details }) => [judge_slug, variant_key, value, details.failed ?? ""])
+    expect(messages).to.have.deep.members([
       ["persona:founder", "one", 2, ""],
       ["persona:founder", "two", 4, ""],
       ["persona:buyer", "one", null, "model_malformed"],
@@ -191,56 +191,56 @@ describe("experiments: a service without embeddings that is killed", () => {
   it("goes on with a tournament, and asks for no verdict that it kept", async () => {
     const { server, service } = under
     // Of the fourth pair one seat is judged, and the other one is being asked for.
-    let silenced: Asked | undefined
-    server.answer((asked, place) => {
-      if (place !== 7) return byMerit(asked)
-      silenced = asked
+    let silenced: ModelRequest | undefined
+    server.answer((request, place) => {
+      if (place !== 7) return byMerit(request)
+      silenced = request
       return "silent"
     })
     const slug = await service.experiment({ plain: "<h1>merit 1</h1>", bold: "<h1>merit 9</h1>", fair: "<h1>merit 4</h1>" })
     const key = randomUUID()
     const paid = await service.paid()
-    const left = service.post(`/v1/experiments/${slug}/tournament`, {}, key)
+    const remaining = service.post(`/v1/experiments/${slug}/tournament`, {}, key)
     await until("seven verdicts being kept", async () => (await service.paid()) === paid + 7)
     await until("the eighth being asked for", () => server.asked.length === 8)
     const before = await service.ledger(slug, "comparison")
     expect(before).to.have.length(3)
     await service.kill()
-    expect(await left).to.equal(undefined)
+    expect(await remaining).to.equal(undefined)
     server.answer(byMerit)
     await service.start()
     const { result } = (await service.post<TournamentAnswer>(`/v1/experiments/${slug}/tournament`, {}, key)) as TournamentAnswer
     expect(result).to.deep.include({ outcome: "leader", leader_key: "bold", skipped_pairs: 0 })
-    const kept = await service.ledger(slug, "comparison")
-    expect(kept).to.deep.include.members(before)
-    expect(result.persisted).to.equal(kept.length)
-    expect(server.asked).to.have.length(kept.length * 2 + 1)
+    const observations = await service.ledger(slug, "comparison")
+    expect(observations).to.deep.include.members(before)
+    expect(result.persisted).to.equal(observations.length)
+    expect(server.asked).to.have.length(observations.length * 2 + 1)
     const merits = { plain: 1, bold: 9, fair: 4 } as Record<string, number>
     const again = `${silenced?.system}\n${silenced?.text}`
     for (const [content, times] of counts(server.asked)) {
-      const shown = [...content.matchAll(/merit (\d+)/g)].map(([, merit]) => Number(merit)).join()
-      const judged = kept.flatMap(({ details, variant_key, other_variant_key }) =>
+      const text = [...content.matchAll(/merit (\d+)/g)].map(([, merit]) => Number(merit)).join()
+      const judged = observations.flatMap(({ details, variant_key, other_variant_key }) =>
         (details.seats ?? []).filter(({ shown_as_a: a }) => {
           const b = a === variant_key ? other_variant_key : variant_key
-          return `${merits[a]},${merits[b]}` === shown
+          return `${merits[a]},${merits[b]}` === text
         }),
       )
-      expect(times, shown).to.equal(judged.length + (content === again ? 1 : 0))
+      expect(times, text).to.equal(judged.length + (content === again ? 1 : 0))
     }
     expect(await service.ledger(slug, "decision_check")).to.have.length(1)
   })
 
   it("ends a tournament honestly whose judge answers garbage half the time", async () => {
     const { server, service } = under
-    const half = (asked: Asked, place: number): Said => (place % 4 < 2 ? "B, clearly." : byMerit(asked))
-    server.answer((asked, place) => (place === 9 ? "silent" : half(asked, place)))
+    const half = (request: ModelRequest, place: number): Said => (place % 4 < 2 ? "B, clearly." : byMerit(request))
+    server.answer((request, place) => (place === 9 ? "silent" : half(request, place)))
     const slug = await service.experiment({ plain: "<h1>merit 2</h1>", bold: "<h1>merit 8</h1>" })
     const key = randomUUID()
-    const left = service.post(`/v1/experiments/${slug}/tournament`, { max_comparisons: 20 }, key)
+    const remaining = service.post(`/v1/experiments/${slug}/tournament`, { max_comparisons: 20 }, key)
     await until("the silent one being asked", () => server.asked.length >= 10)
     const before = await service.ledger(slug, "comparison")
     await service.kill()
-    await left
+    await remaining
     server.answer(half)
     await service.start()
     const { result } = (await service.post<TournamentAnswer>(
@@ -248,14 +248,14 @@ describe("experiments: a service without embeddings that is killed", () => {
       { max_comparisons: 20 },
       key,
     )) as TournamentAnswer
-    const kept = await service.ledger(slug, "comparison")
-    expect(kept).to.deep.include.members(before)
-    expect(result.persisted).to.equal(kept.length)
-    expect(result.skipped_pairs).to.equal(kept.filter(({ value }) => value === null).length)
+    const observations = await service.ledger(slug, "comparison")
+    expect(observations).to.deep.include.members(before)
+    expect(result.persisted).to.equal(observations.length)
+    expect(result.skipped_pairs).to.equal(observations.filter(({ value }) => value === null).length)
     // Nothing but what was judged counts: all of that is the better page's.
-    const judged = kept.filter(({ value }) => value !== null)
+    const judged = observations.filter(({ value }) => value !== null)
     expect(judged.length).to.be.greaterThan(0)
     expect(judged.every(({ variant_key, value }) => variant_key === "bold" && value === 1)).to.equal(true)
-    for (const { value, details } of kept) expect(value === null).to.equal(details.seats?.some(({ winner }) => winner === ""))
+    for (const { value, details } of observations) expect(value === null).to.equal(details.seats?.some(({ winner }) => winner === ""))
   })
 })

@@ -90,8 +90,8 @@ describe("statistics of live evidence", () => {
   })
 
   it("says how much more it takes by what it has seen", () => {
-    const seen = groupOf(5_000, 275, 5_000, 250)
-    const factor = factorToDecision([seen], 0.05)
+    const observed = groupOf(5_000, 275, 5_000, 250)
+    const factor = factorToDecision([observed], 0.05)
     const times = (by: number) => [groupOf(5_000 * by, 275 * by, 5_000 * by, 250 * by)]
     expect(factor).to.be.greaterThan(1)
     expect(differenceInterval(times(factor * 1.02), 0.05).low).to.be.above(0)
@@ -101,7 +101,7 @@ describe("statistics of live evidence", () => {
   })
 
   it("knows how likely each is the best, and special functions", () => {
-    for (const [one, other] of [
+    for (const [item, other] of [
       [
         { a: 10, b: 100 },
         { a: 20, b: 100 },
@@ -115,9 +115,9 @@ describe("statistics of live evidence", () => {
         { a: 1, b: 11 },
       ],
     ] as const) {
-      const [first = 0, second = 0] = chancesOfBest([one, other])
+      const [first = 0, second = 0] = chancesOfBest([item, other])
       expect(first + second).to.be.closeTo(1, 1e-12)
-      expect(second).to.be.closeTo(chanceAbove(other, one), 0.0005)
+      expect(second).to.be.closeTo(chanceAbove(other, item), 0.0005)
     }
     // Of a million visitors each: normal, 0.646 standard deviations apart.
     const [, narrow] = chancesOfBest([
@@ -134,8 +134,10 @@ describe("statistics of live evidence", () => {
 })
 
 /** Of whole numbers, exactly: the chance that the first rate is above the second. */
-function chanceAbove(one: { a: number; b: number }, other: { a: number; b: number }): number {
-  return Array.from({ length: one.a }, (_, place) =>
-    Math.exp(logBeta(other.a + place, one.b + other.b) - Math.log(one.b + place) - logBeta(1 + place, one.b) - logBeta(other.a, other.b)),
+function chanceAbove(first: { a: number; b: number }, second: { a: number; b: number }): number {
+  return Array.from({ length: first.a }, (_, place) =>
+    Math.exp(
+      logBeta(second.a + place, first.b + second.b) - Math.log(first.b + place) - logBeta(1 + place, first.b) - logBeta(second.a, second.b),
+    ),
   ).reduce((sum, term) => sum + term, 0)
 }

@@ -20,7 +20,7 @@ export interface Served extends Visit {
   tell(events: readonly object[]): Promise<void>
 }
 
-interface Given {
+interface VisitorData {
   readonly u: string
   readonly e: Record<string, unknown>
 }
@@ -86,13 +86,13 @@ export class Traffic {
 
   async served(page: Page, agent = `${desktopChrome} Visitor/${++visitors}`): Promise<Served> {
     const response = await fetch(`${this.host.url}/p/${this.host.organization.slug}/${page.slug}`, { headers: { "user-agent": agent } })
-    const given = JSON.parse(unescaped(/data-mr="([^"]*)"/.exec(await response.text())?.[1] ?? "")) as Given
+    const options = JSON.parse(unescaped(/data-mr="([^"]*)"/.exec(await response.text())?.[1] ?? "")) as VisitorData
     const tell = async (events: readonly object[]) => {
-      const body = { _envelope: given.e, sent_at: this.host.clock.now(), events: [event("pageview"), ...events] }
-      const { status } = await this.#loop.send(given.u, { ...page, path: "" }, body, { "user-agent": agent })
+      const body = { _envelope: options.e, sent_at: this.host.clock.now(), events: [event("pageview"), ...events] }
+      const { status } = await this.#loop.send(options.u, { ...page, path: "" }, body, { "user-agent": agent })
       if (status !== 200 && !agent.includes("bot")) throw new Error(`The events were answered ${status}.`)
     }
-    return { variant: String(given.e["variant"]), envelope: given.e, tell }
+    return { variant: String(options.e["variant"]), envelope: options.e, tell }
   }
 
   /** Rows of so many sessions that viewed a variant, the first of which converted; received now. */

@@ -23,7 +23,7 @@ describe("live evidence under changing weights", () => {
 
   const live = (slug: string) => traffic.call<LiveEvidence>("GET", `/v1/experiments/${slug}/live?window=all`)
   const counts = ({ variants }: LiveEvidence) =>
-    Object.fromEntries(variants.map((one) => [one.variant_key, [one.visitors, one.conversions]]))
+    Object.fromEntries(variants.map((variant) => [variant.variant_key, [variant.visitors, variant.conversions]]))
   const observations = async (slug: string) =>
     (await traffic.call<{ observations: Observation[] }>("GET", `/v1/experiments/${slug}/observations?kind=live&limit=200`)).observations
 

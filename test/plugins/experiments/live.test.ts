@@ -34,31 +34,31 @@ describe("live evidence", () => {
 
   const live = (slug: string, window = "all") => traffic.call<LiveEvidence>("GET", `/v1/experiments/${slug}/live?window=${window}`)
   const counts = ({ variants }: LiveEvidence) =>
-    Object.fromEntries(variants.map((one) => [one.variant_key, [one.visitors, one.conversions]]))
+    Object.fromEntries(variants.map((variant) => [variant.variant_key, [variant.visitors, variant.conversions]]))
   const observations = async (slug: string) =>
     (await traffic.call<{ observations: Observation[] }>("GET", `/v1/experiments/${slug}/observations?kind=live&limit=200`)).observations
 
   it("counts each session once, for the variant that it viewed first, and its lead after that", async () => {
     const { page, slug } = await traffic.running("Counted")
-    const seen: Record<string, [number, number]> = { a: [0, 0], b: [0, 0] }
+    const observed: Record<string, [number, number]> = { a: [0, 0], b: [0, 0] }
     // As many of each variant, and as many leads: an unlucky draw would be evidence of something.
-    while (Object.values(seen).some(([visitors]) => visitors < 12)) {
+    while (Object.values(observed).some(([visitors]) => visitors < 12)) {
       const visit = await traffic.served(page)
-      const [visitors = 0, leads = 0] = seen[visit.variant] ?? []
+      const [visitors = 0, leads = 0] = observed[visit.variant] ?? []
       if (visitors === 12) continue
       const converts = visitors % 3 === 0
       await visit.tell(converts ? [event("cta_click", { element: "buy" }), event("lead", { form: "contact" }), event("lead")] : [])
-      seen[visit.variant] = [visitors + 1, leads + (converts ? 1 : 0)]
+      observed[visit.variant] = [visitors + 1, leads + (converts ? 1 : 0)]
     }
     // The same person again, a bot, and a test: nobody further.
     const agent = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 Chrome/140.0.0.0 Safari/537.36 Again"
     const { variant } = await traffic.visit(page, [], agent)
     await traffic.visit(page, [], agent)
-    seen[variant] = [(seen[variant]?.[0] ?? 0) + 1, seen[variant]?.[1] ?? 0]
+    observed[variant] = [(observed[variant]?.[0] ?? 0) + 1, observed[variant]?.[1] ?? 0]
     await traffic.visit(page, [event("lead")], "Googlebot/2.1 (+http://www.google.com/bot.html)")
     await traffic.write(traffic.rowsOf(page, "a", { n: 5, leads: 5 }).map((row) => ({ ...row, is_test: true })))
     const evidence = await live(slug)
-    expect(counts(evidence)).to.deep.equal(seen)
+    expect(counts(evidence)).to.deep.equal(observed)
     expect(evidence).to.deep.include({ visitors: 25, conversions: 8, analytics_enabled: true, status: "running" })
     expect(evidence.sample_ratio.verdict).to.equal("as_expected")
     expect(evidence.verdict.outcome).to.equal("cannot_tell")
@@ -118,8 +118,8 @@ describe("live evidence", () => {
     const draft = await traffic.call<{ slug: string }>("POST", "/v1/experiments", { name: "Draft", page: page.slug })
     expect((await live(draft.slug)).verdict.outcome).to.equal("not_started")
     const high = { kind: "thompson", floor: 0.5 }
-    const wanted = { name: "Floor", variants: [{ key: "a" }, { key: "b" }, { key: "c" }], allocation: high }
-    expect((await traffic.host.api<Refusal>("POST", "/v1/experiments", wanted)).body.details.reason).to.equal("floor_too_high")
+    const expected = { name: "Floor", variants: [{ key: "a" }, { key: "b" }, { key: "c" }], allocation: high }
+    expect((await traffic.host.api<Refusal>("POST", "/v1/experiments", expected)).body.details.reason).to.equal("floor_too_high")
   })
 
   it("tells a difference by full weeks, day by day, and what more it would take", async () => {
@@ -161,17 +161,17 @@ describe("live evidence", () => {
     await traffic.counted()
     traffic.host.clock.move(60_000)
     await until("the observations of the day", async () => (await observations(slug)).length > 0, { everyMs: 100 })
-    const kept = await observations(slug)
-    expect(kept.map(({ judge_slug, variant_key }) => `${judge_slug} ${variant_key}`)).to.have.members([
+    const stored = await observations(slug)
+    expect(stored.map(({ judge_slug, variant_key }) => `${judge_slug} ${variant_key}`)).to.have.members([
       "live:conversion a",
       "live:conversion b",
       "live:sample_ratio ",
     ])
-    expect(kept.find(({ variant_key }) => variant_key === "a")?.value).to.equal(0.1)
+    expect(stored.find(({ variant_key }) => variant_key === "a")?.value).to.equal(0.1)
     await traffic.call("POST", `/v1/experiments/${slug}/archive`)
     traffic.host.clock.move(2 * dayMs)
     await traffic.counted()
-    expect(await observations(slug)).to.deep.equal(kept)
+    expect(await observations(slug)).to.deep.equal(stored)
     expect((await live(slug)).visitors).to.equal(100)
   })
 

@@ -4,7 +4,7 @@ import { expect } from "chai"
 import { type TestHost, testHost } from "#core/testing"
 import { anchorSets } from "../../../plugins/pages/experiments/panel/anchors.ts"
 import { until } from "../../waiting.ts"
-import { type Asked, type ModelServer, modelServer } from "../models/model-server.ts"
+import { type ModelRequest, type ModelServer, modelServer } from "../models/model-server.ts"
 
 interface PanelAnswer {
   readonly completed: boolean
@@ -113,12 +113,12 @@ describe("panels", () => {
       expect(body.ranking.kill_list[0]?.variant_key).to.equal("long")
       expect(body.ranking.kill_list[0]?.reason).to.include("no use")
       expect(body.ranking.failed_cells).to.deep.equal([])
-      const kept = await observations(slug)
-      expect(kept.filter(({ kind }) => kind === "panel")).to.have.length(12)
-      expect(kept.filter(({ kind }) => kind === "decision_check")).to.have.length(1)
-      const times = kept.map(({ created_at }) => created_at)
+      const stored = await observations(slug)
+      expect(stored.filter(({ kind }) => kind === "panel")).to.have.length(12)
+      expect(stored.filter(({ kind }) => kind === "decision_check")).to.have.length(1)
+      const times = stored.map(({ created_at }) => created_at)
       expect(times, "newest first").to.deep.equal([...times].sort().reverse())
-      const cell = kept.find(({ kind, variant_key }) => kind === "panel" && variant_key === "short")
+      const cell = stored.find(({ kind, variant_key }) => kind === "panel" && variant_key === "short")
       expect(cell?.judge_slug).to.match(/^persona:(founder|buyer|clerk)$/)
       expect(cell?.details).to.deep.include({ method: "semantic_similarity", made_by: "persona-1@persona-v1" })
     })
@@ -128,8 +128,10 @@ describe("panels", () => {
       const slug = await experiment({ one: "<p>Prices on request</p>" })
       for (const persona of ["founder", "buyer"]) await panel(slug, { draws: 1, persona_slugs: [persona] })
       expect(server.asked).to.have.length(2)
-      const said = (await observations(slug)).filter(({ kind }) => kind === "panel").map(({ judge_slug, reason }) => [judge_slug, reason])
-      expect(said).to.have.deep.members([
+      const messages = (await observations(slug))
+        .filter(({ kind }) => kind === "panel")
+        .map(({ judge_slug, reason }) => [judge_slug, reason])
+      expect(messages).to.have.deep.members([
         ["persona:founder", "I am convinced."],
         ["persona:buyer", "This is of no use to me."],
       ])
@@ -161,7 +163,7 @@ describe("panels", () => {
     })
 
     it("ends honestly with a model that answers garbage half the time", async () => {
-      server.answer((asked: Asked) => (asked.text.includes("Two") ? { declines: "I can't do that." } : "I am convinced."))
+      server.answer((request: ModelRequest) => (request.text.includes("Two") ? { declines: "I can't do that." } : "I am convinced."))
       const slug = await experiment({ one: "<p>One</p>", two: "<p>Two</p>" })
       const { body } = await panel(slug, { draws: 1 })
       expect(body.completed).to.equal(true)
@@ -223,20 +225,23 @@ describe("panels", () => {
 
     it("goes on where the caller left, and on the ledger", async () => {
       let release = () => {}
-      const held = new Promise<void>((resolve) => {
+      const gate = new Promise<void>((resolve) => {
         release = resolve
       })
       server.answer(() => ({ json: { answer: "Later.", likelihood: 3 } }))
-      server.hold(held)
+      server.hold(gate)
       const slug = await experiment({ one: "<p>One</p>" })
-      const gone = new AbortController()
+      const abortController = new AbortController()
       const headers = { Authorization: `Bearer ${host.adminKey}`, "Content-Type": "application/json" }
-      const asked = fetch(`${host.url}/v1/experiments/${slug}/panel`, { method: "POST", headers, body: "{}", signal: gone.signal }).catch(
-        () => undefined,
-      )
+      const request = fetch(`${host.url}/v1/experiments/${slug}/panel`, {
+        method: "POST",
+        headers,
+        body: "{}",
+        signal: abortController.signal,
+      }).catch(() => undefined)
       await until("a cell being asked", () => server.asked.length > 0)
-      gone.abort()
-      await asked
+      abortController.abort()
+      await request
       release()
       await until("the decision check", async () => (await observations(slug)).some(({ kind }) => kind === "decision_check"))
     })

@@ -24,13 +24,13 @@ const baseball: Comparison[] = teams.flatMap((a, row) =>
   }),
 )
 
-const strengthIn = (fit: Fit, key: string) => fit.ranking.find((one) => one.key === key)?.strength ?? Number.NaN
+const strengthIn = (fit: Fit, key: string) => fit.ranking.find((entry) => entry.key === key)?.strength ?? Number.NaN
 
 /** What the most likely parameters make equal: half-wins of each key, and ties, as they were and as the model expects them. */
-function sufficient(given: readonly Comparison[], fit: Fit, model: RankingModel) {
-  const [seen, expected] = [new Map<string, number>(), new Map<string, number>()]
+function sufficient(comparisons: readonly Comparison[], fit: Fit, model: RankingModel) {
+  const [visited, expected] = [new Map<string, number>(), new Map<string, number>()]
   const count = (into: Map<string, number>, what: string, value: number) => into.set(what, (into.get(what) ?? 0) + value)
-  for (const { a, b, winner, count: times } of given) {
+  for (const { a, b, winner, count: times } of comparisons) {
     const ratio = Math.exp((strengthIn(fit, a) - strengthIn(fit, b)) / 2)
     const v = fit.tie_parameter ?? 0
     const sum = ratio + 1 / ratio + v
@@ -39,13 +39,13 @@ function sufficient(given: readonly Comparison[], fit: Fit, model: RankingModel)
       [b, 1 / ratio / sum],
     ] as const) {
       count(expected, key, times * (wins + v / sum / 2))
-      count(seen, key, winner === "tie" ? times / 2 : key === (winner === "a" ? a : b) ? times : 0)
+      count(visited, key, winner === "tie" ? times / 2 : key === (winner === "a" ? a : b) ? times : 0)
     }
     if (model === "bradley-terry") continue
     count(expected, "ties", (times * v) / sum)
-    count(seen, "ties", winner === "tie" ? times : 0)
+    count(visited, "ties", winner === "tie" ? times : 0)
   }
-  return { seen, expected }
+  return { seen: visited, expected }
 }
 
 describe("ranking", () => {
@@ -87,13 +87,13 @@ describe("ranking", () => {
       const round = ring.map((a, at) => ({ a, b: ring[(at + 1) % ring.length] as string, winner: "a" as const, count: 1 }))
       fc.assert(
         fc.property(fc.array(comparison, { maxLength: 40 }), (some) => {
-          const given = [...round, ...some]
-          const fit = fitRanking(given, model)
+          const inputs = [...round, ...some]
+          const fit = fitRanking(inputs, model)
           expect(fit).to.include({ converged: true, regularised: false })
-          expect(fit.ranking.reduce((sum, one) => sum + one.strength, 0)).to.be.closeTo(0, 1e-9)
-          const { seen, expected } = sufficient(given, fit, model)
-          expect([...seen.keys()]).to.have.members([...expected.keys()])
-          for (const [what, value] of seen) expect(expected.get(what), what).to.be.closeTo(value, 1e-6)
+          expect(fit.ranking.reduce((sum, entry) => sum + entry.strength, 0)).to.be.closeTo(0, 1e-9)
+          const { seen: visited, expected } = sufficient(inputs, fit, model)
+          expect([...visited.keys()]).to.have.members([...expected.keys()])
+          for (const [what, value] of visited) expect(expected.get(what), what).to.be.closeTo(value, 1e-6)
         }),
         { numRuns: 60, seed: 1 },
       )
@@ -140,7 +140,7 @@ describe("ranking", () => {
   it("gives scores that are the win rates which were seen where each met each equally often", () => {
     const fit = fitRanking(baseball, "bradley-terry")
     for (const [row, team] of teams.entries()) {
-      const won = (wins[row] ?? []).reduce((sum, one) => sum + one, 0)
+      const won = (wins[row] ?? []).reduce((sum, value) => sum + value, 0)
       expect(fit.ranking.find(({ key }) => key === team)?.score, team).to.be.closeTo(won / 78, 1e-8)
     }
   })
@@ -150,13 +150,13 @@ describe("ranking", () => {
     const truth = [0.9, 0.4, 0, -0.3, -1]
     let [held, all] = [0, 0]
     for (let run = 0; run < 400; run++) {
-      const given = Array.from({ length: 400 }, (): Comparison => {
-        const one = Math.floor(random() * truth.length)
-        const other = (one + 1 + Math.floor(random() * (truth.length - 1))) % truth.length
-        const chance = 1 / (1 + Math.exp((truth[other] ?? 0) - (truth[one] ?? 0)))
-        return { a: String(one), b: String(other), winner: random() < chance ? "a" : "b", count: 1 }
+      const comparisons = Array.from({ length: 400 }, (): Comparison => {
+        const value = Math.floor(random() * truth.length)
+        const other = (value + 1 + Math.floor(random() * (truth.length - 1))) % truth.length
+        const chance = 1 / (1 + Math.exp((truth[other] ?? 0) - (truth[value] ?? 0)))
+        return { a: String(value), b: String(other), winner: random() < chance ? "a" : "b", count: 1 }
       })
-      for (const { key, strength, se } of fitRanking(given, "bradley-terry").ranking) {
+      for (const { key, strength, se } of fitRanking(comparisons, "bradley-terry").ranking) {
         all++
         if (Math.abs(strength - (truth[Number(key)] ?? 0)) <= 1.96 * se) held++
       }

@@ -7,7 +7,7 @@ type Report = OutputOf<Operations["experiments.report"]>
 const longKey = "price-first-and-then-everything-else-that-anybody-may-ask-about-"
 
 const at = (day: number) => new Date(Date.UTC(2026, 8, 1 + day, 6)).toISOString()
-const seen = (variant_key: string, visitors: number, rate: number) => {
+const counted = (variant_key: string, visitors: number, rate: number) => {
   const half = 1.2 * Math.sqrt((rate * (1 - rate)) / Math.max(visitors, 20)) + 0.3 / Math.sqrt(visitors)
   const [rate_low, rate_high] = [Math.max(0, rate - half * 1.6), rate + half * 1.6]
   return { variant_key, visitors, conversions: Math.round(visitors * rate), rate, rate_low, rate_high }
@@ -130,7 +130,7 @@ export function reportWith(text: string): Report {
       leader_key: "short-headline",
       message: `short-headline converts better than the control. ${text}`,
       sample_ratio: { verdict: "as_expected", p_value: 0.41 },
-      variants: [seen("control", 4_102, 0.031), seen("short-headline", 4_077, 0.044), seen(longKey, 4_120, 0.035)],
+      variants: [counted("control", 4_102, 0.031), counted("short-headline", 4_077, 0.044), counted(longKey, 4_120, 0.035)],
       guardrails: keys.map((variant_key) => ({
         metric: "lcp_ms",
         variant_key,
@@ -142,9 +142,9 @@ export function reportWith(text: string): Report {
       series: Array.from({ length: 29 }, (_, day) => ({
         at: at(day + 1),
         variants: [
-          seen("control", 140 * (day + 1), 0.031 + 0.012 / (day + 1)),
-          seen("short-headline", 140 * (day + 1), 0.044 - 0.02 / (day + 1)),
-          seen(longKey, 142 * (day + 1), 0.035 + 0.004 * Math.sin(day / 3)),
+          counted("control", 140 * (day + 1), 0.031 + 0.012 / (day + 1)),
+          counted("short-headline", 140 * (day + 1), 0.044 - 0.02 / (day + 1)),
+          counted(longKey, 142 * (day + 1), 0.035 + 0.004 * Math.sin(day / 3)),
         ],
       })),
     },

@@ -18,21 +18,21 @@ describe("the report's document in Chromium", () => {
     for (const width of [320, 1_280]) {
       it(`fits ${width} pixels, ${colorScheme}`, async () => {
         const page = await browser.newPage({ viewport: { width, height: 900 }, colorScheme })
-        const told: string[] = []
-        const asked: string[] = []
-        page.on("console", (message) => told.push(message.text()))
-        page.on("request", (request) => asked.push(request.url()))
+        const reports: string[] = []
+        const requests: string[] = []
+        page.on("console", (message) => reports.push(message.text()))
+        page.on("request", (request) => requests.push(request.url()))
         await page.setContent(reportPage(reportWith(`${long} <script>document.title = "run"</script>`)))
-        expect([told, asked, await page.title()]).to.deep.equal([[], [], await page.title()])
+        expect([reports, requests, await page.title()]).to.deep.equal([[], [], await page.title()])
         expect(await page.title()).to.include("experiment report")
         expect(await page.evaluate("document.documentElement.scrollWidth"), "width").to.equal(width)
-        const seen = await page.evaluate<Record<string, number[]>>(look)
+        const observed = await page.evaluate<Record<string, number[]>>(look)
         // WCAG 2.2: 4.5 for text, 3 for what of a picture must be told apart.
-        expect(Math.min(...(seen["texts"] ?? [])), "contrast of text").to.be.at.least(4.5)
-        expect(Math.min(...(seen["lines"] ?? [])), "contrast of lines").to.be.at.least(3)
-        expect(seen["texts"]).to.have.length.above(30)
-        expect(Math.min(...(seen["sizes"] ?? [])), "letters").to.be.at.least(12)
-        expect(seen["outside"], "letters of pictures outside of the window").to.deep.equal([])
+        expect(Math.min(...(observed["texts"] ?? [])), "contrast of text").to.be.at.least(4.5)
+        expect(Math.min(...(observed["lines"] ?? [])), "contrast of lines").to.be.at.least(3)
+        expect(observed["texts"]).to.have.length.above(30)
+        expect(Math.min(...(observed["sizes"] ?? [])), "letters").to.be.at.least(12)
+        expect(observed["outside"], "letters of pictures outside of the window").to.deep.equal([])
         await page.close()
       })
     }

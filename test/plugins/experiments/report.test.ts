@@ -8,10 +8,10 @@ import { Ledger } from "../../../plugins/pages/experiments/ledger.ts"
 import { reportPage } from "../../../plugins/pages/experiments/report/page.ts"
 import type { Report } from "../../../plugins/pages/experiments/report/resource.ts"
 import { onBothStores } from "../../pipeline/stores.ts"
-import { type Asked, type ModelServer, modelServer, type Said } from "../models/model-server.ts"
+import { type ModelRequest, type ModelServer, modelServer, type Said } from "../models/model-server.ts"
 import { reportWith } from "./report-fixture.ts"
 
-const judge = ({ system, text }: Asked): Said => {
+const judge = ({ system, text }: ModelRequest): Said => {
   const merits = [...text.matchAll(/merit (\d+)/g)].map(([, merit]) => Number(merit))
   if (!system.includes("compare")) return { json: { answer: `Merit ${merits[0]}.`, likelihood: Math.min(5, merits[0] ?? 1) } }
   const [a = 0, b = 0] = merits
@@ -57,7 +57,7 @@ onBothStores("reports", ({ start }) => {
   /** What is written when an experiment is decided. */
   const decided = async (of: string, rates: Record<string, number>, leader_key: string) => {
     const organization = host.organization.id
-    const found = (await host.get(Store).open(ExperimentResource.collection, organization).first({ slug: of })) as StoredExperiment
+    const match = (await host.get(Store).open(ExperimentResource.collection, organization).first({ slug: of })) as StoredExperiment
     await host.get(UnitsOfWork).run((work) => {
       const live = { kind: "live" as const, judge_slug: "live:conversion" }
       for (const [variant_key, value] of Object.entries(rates)) {
@@ -69,11 +69,11 @@ onBothStores("reports", ({ start }) => {
           rate_low: value - 0.01,
           rate_high: value + 0.01,
         }
-        host.get(Ledger).add(work, organization, found, { ...live, id: derivedUuid(of, variant_key), variant_key, value, details })
+        host.get(Ledger).add(work, organization, match, { ...live, id: derivedUuid(of, variant_key), variant_key, value, details })
       }
       const verdict: Json = { outcome: "better", leader_key, message: `${leader_key} is better.` }
-      host.get(Ledger).add(work, organization, found, { ...live, kind: "decision_check", variant_key: leader_key, details: { verdict } })
-      work.in(ExperimentResource.collection, organization).update(found.id, { $set: { status: "decided" } })
+      host.get(Ledger).add(work, organization, match, { ...live, kind: "decision_check", variant_key: leader_key, details: { verdict } })
+      work.in(ExperimentResource.collection, organization).update(match.id, { $set: { status: "decided" } })
     })
   }
 
@@ -98,10 +98,12 @@ onBothStores("reports", ({ start }) => {
       judge_slug: "model:judge-1@judge-v1",
     })
     expect(tournament?.ranking.map(({ variant_key }) => variant_key)).to.deep.equal(["bold", "fair", "plain"])
-    expect(feedback.map(({ variant_key, feedback: said }) => [variant_key, said])).to.deep.equal([
+    expect(feedback.map(({ variant_key, feedback: message }) => [variant_key, message])).to.deep.equal([
       ["plain", "The <b>button</b> is hidden."],
     ])
-    expect(summary.map((one) => [one.variant_key, one.panel_score, one.tournament_rank, one.feedback, one.conversion_rate])).to.deep.equal([
+    expect(
+      summary.map((item) => [item.variant_key, item.panel_score, item.tournament_rank, item.feedback, item.conversion_rate]),
+    ).to.deep.equal([
       ["plain", 1, tournament?.ranking[2]?.rank, 1, null],
       ["bold", 5, 1, 0, null],
       ["fair", 3, tournament?.ranking[1]?.rank, 0, null],
@@ -115,7 +117,7 @@ onBothStores("reports", ({ start }) => {
     const { tournament } = await report(own)
     for (const field of ["outcome", "leader_key", "skipped_pairs", "flip_rate", "position_effect", "comparisons_to_decision"] as const)
       expect(tournament?.[field], field).to.deep.equal(result[field])
-    const ranking = (result["ranking"] as Record<string, unknown>[]).map(({ key: _key, ...one }) => one)
+    const ranking = (result["ranking"] as Record<string, unknown>[]).map(({ key: _key, ...item }) => item)
     expect(tournament?.ranking).to.deep.equal(ranking)
   })
 
@@ -162,19 +164,19 @@ onBothStores("reports", ({ start }) => {
       expect(before.live).to.deep.include({ source: "ledger", outcome: "better", leader_key: "bold", message: "bold is better." })
       expect(before.summary.map(({ conversion_rate }) => conversion_rate)).to.deep.equal([0.02, 0.05, 0.03])
       const page = await (await fetchReport()).text()
-      const kept = new Set(["page_experiments", "experiment_observations"])
+      const stored = new Set(["page_experiments", "experiment_observations"])
       const emptied = host.runtime.registry
         .all(Collections)
         .map(({ item }) => item as CollectionSpec<Document, "organization">)
         .filter(
           ({ name, scope }) =>
-            scope === "organization" && !kept.has(name) && /^(experiment|model|page|screenshot|bucket|dataset)/.test(name),
+            scope === "organization" && !stored.has(name) && /^(experiment|model|page|screenshot|bucket|dataset)/.test(name),
         )
       expect(emptied.map(({ name }) => name)).to.include.members(["experiment_runs", "experiment_personas", "model_answers", "pages"])
       for (const collection of emptied) {
-        const found = await host.get(Store).open(collection, host.organization.id).find({})
+        const documents = await host.get(Store).open(collection, host.organization.id).find({})
         await host.get(UnitsOfWork).run((work) => {
-          for (const { id } of found) work.in(collection, host.organization.id).remove(id)
+          for (const { id } of documents) work.in(collection, host.organization.id).remove(id)
         })
       }
       expect(await report()).to.deep.equal(before)

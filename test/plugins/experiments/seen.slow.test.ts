@@ -3,7 +3,7 @@
 import { expect } from "chai"
 import { type TestHost, testHost } from "#core/testing"
 import { browserFolder } from "../../chromium.ts"
-import { type Asked, type ModelServer, modelServer } from "../models/model-server.ts"
+import { type ModelRequest, type ModelServer, modelServer } from "../models/model-server.ts"
 import { decodePng } from "../screenshots/pixels.ts"
 
 interface Observation {
@@ -61,8 +61,8 @@ describe("what models are shown of variants, with Chromium", () => {
       .observations
 
   /** Everything of a call that could tell: body, headers and what PNGs hold beside pixels. */
-  const expectNothingTold = (asked: readonly Asked[]) => {
-    for (const { body, headers, pictures } of asked) {
+  const expectNothingTold = (requests: readonly ModelRequest[]) => {
+    for (const { body, headers, pictures } of requests) {
       expect(body.toLowerCase()).to.not.include(secret).and.not.include(author).and.not.include(host.organization.slug)
       expect(JSON.stringify(headers).toLowerCase()).to.not.include(secret).and.not.include(author)
       for (const picture of pictures) expect(chunksOf(picture).filter((type) => !drawing.has(type))).to.deep.equal([])
@@ -91,7 +91,7 @@ describe("what models are shown of variants, with Chromium", () => {
       expect(corners).to.deep.equal(merits.map((merit) => (merit === 3 ? [255, 0, 0] : [0, 0, 255])))
     }
     for (const { details } of await ledger(slug, "comparison")) {
-      for (const shown of Object.values(details.shown ?? {})) expect(shown).to.deep.include({ text_from: "browser", image: true })
+      for (const resource of Object.values(details.shown ?? {})) expect(resource).to.deep.include({ text_from: "browser", image: true })
     }
   })
 

@@ -67,10 +67,10 @@ function drawDay(
 }
 
 function variantAt(shares: readonly number[], point: number): number {
-  let left = point
+  let remaining = point
   for (const [place, share] of shares.entries()) {
-    left -= share
-    if (left < 0) return place
+    remaining -= share
+    if (remaining < 0) return place
   }
   return shares.length - 1
 }
@@ -95,14 +95,14 @@ export function errorsOf(truth: Truth, experiments: number, seed: number): Error
   const sums = { wrongVerdict: 0, verdict: 0, differenceMissed: 0, rateMissed: 0, ratioAlarm: 0, naiveVerdict: 0, days: 0 }
   const count = (what: boolean) => (what ? 1 : 0)
   for (let run = 0; run < experiments; run++) {
-    const seen = look(truth, drawExperiment(truth, random))
-    sums.wrongVerdict += count(seen.wrongVerdict)
-    sums.verdict += count(seen.verdictOn !== undefined)
-    sums.days += seen.verdictOn ?? 0
-    sums.differenceMissed += count(seen.differenceMissed)
-    sums.rateMissed += count(seen.rateMissed)
-    sums.ratioAlarm += count(seen.ratioAlarm)
-    sums.naiveVerdict += count(seen.naiveVerdict)
+    const view = look(truth, drawExperiment(truth, random))
+    sums.wrongVerdict += count(view.wrongVerdict)
+    sums.verdict += count(view.verdictOn !== undefined)
+    sums.days += view.verdictOn ?? 0
+    sums.differenceMissed += count(view.differenceMissed)
+    sums.rateMissed += count(view.rateMissed)
+    sums.ratioAlarm += count(view.ratioAlarm)
+    sums.naiveVerdict += count(view.naiveVerdict)
   }
   const { days, verdict, ...rest } = sums
   const shares = Object.fromEntries(Object.entries(rest).map(([name, sum]) => [name, sum / experiments])) as Omit<
@@ -126,7 +126,7 @@ function look(truth: Truth, { cells, segments }: Drawn): Seen {
   const pairs = others.map((_, place) => new Pair(segments, place + 1, 0, "conversions"))
   const totals = truth.rates.map(() => ({ n: 0, s: 0 }))
   const ratioAlarm = checkRatio(cells, segments, truth.rates.length).pValue <= ratioAlpha
-  const seen: Seen = {
+  const view: Seen = {
     wrongVerdict: false,
     differenceMissed: false,
     rateMissed: false,
@@ -140,12 +140,12 @@ function look(truth: Truth, { cells, segments }: Drawn): Seen {
       pair.add(ofDay)
       const difference = (others[place] ?? 0) - control
       // On weekends a difference is another one, but for none.
-      lookAtPair(seen, pair, { day, difference, level: alpha / others.length, constant: difference === 0 || !truth.weekends })
-      seen.naiveVerdict ||= isNaivelyTold(totals[0] ?? nobody, totals[place + 1] ?? nobody)
+      lookAtPair(view, pair, { day, difference, level: alpha / others.length, constant: difference === 0 || !truth.weekends })
+      view.naiveVerdict ||= isNaivelyTold(totals[0] ?? nobody, totals[place + 1] ?? nobody)
     }
-    seen.rateMissed ||= !truth.weekends && totals.some((total, place) => isMissed(total, truth.rates[place] ?? 0))
+    view.rateMissed ||= !truth.weekends && totals.some((total, place) => isMissed(total, truth.rates[place] ?? 0))
   }
-  return seen
+  return view
 }
 
 const nobody = { n: 0, s: 0 }
@@ -167,14 +167,14 @@ interface Look {
 }
 
 /** What an interval leaves out is what the evidence is against: this is the interval without looking for its ends. */
-function lookAtPair(seen: Seen, { groups }: Pair, { day, difference, level, constant }: Look): void {
+function lookAtPair(view: Seen, { groups }: Pair, { day, difference, level, constant }: Look): void {
   const bound = -Math.log(level)
   const rates = weightedRates(groups)
   if (contrastEvidence(groups) >= bound) {
-    seen.verdictOn ??= day + 1
-    seen.wrongVerdict ||= !rates || (rates.variant - rates.control) * difference <= 0
+    view.verdictOn ??= day + 1
+    view.wrongVerdict ||= !rates || (rates.variant - rates.control) * difference <= 0
   }
-  seen.differenceMissed ||= constant && contrastEvidence(groups, { ratio: 1, difference }) >= bound
+  view.differenceMissed ||= constant && contrastEvidence(groups, { ratio: 1, difference }) >= bound
 }
 
 function isMissed(total: { n: number; s: number }, rate: number): boolean {
@@ -182,10 +182,10 @@ function isMissed(total: { n: number; s: number }, rate: number): boolean {
   return rate < low || rate > high
 }
 
-function isNaivelyTold(one: { n: number; s: number }, other: { n: number; s: number }): boolean {
-  const pooled = (one.s + other.s) / (one.n + other.n)
-  const se = Math.sqrt(pooled * (1 - pooled) * (1 / one.n + 1 / other.n))
-  return se > 0 && Math.abs(one.s / one.n - other.s / other.n) / se > normalQuantile(1 - alpha / 2)
+function isNaivelyTold(first: { n: number; s: number }, second: { n: number; s: number }): boolean {
+  const pooled = (first.s + second.s) / (first.n + second.n)
+  const se = Math.sqrt(pooled * (1 - pooled) * (1 / first.n + 1 / second.n))
+  return se > 0 && Math.abs(first.s / first.n - second.s / second.n) / se > normalQuantile(1 - alpha / 2)
 }
 
 /** Share of experiments in which the interval of a 75th percentile did not hold it on some day; values are exponential. */
@@ -202,7 +202,7 @@ export function quantileMissed(experiments: number, seed: number): number {
         counts.set(bin, (counts.get(bin) ?? 0) + 1)
       }
       const bins = [...counts]
-        .sort(([one], [other]) => one - other)
+        .sort(([left], [right]) => left - right)
         .map(([bin, count]): Bin => ({ from: bin / 100, to: (bin + 1) / 100, count }))
       const { low, high } = quantileInterval(bins, 0.75, alpha)
       isMissed ||= truth < low || truth > high
@@ -224,6 +224,7 @@ export function plannedTest(
     n: visitors / 2,
     s: Array.from({ length: visitors / 2 }, () => random() < rate).filter(Boolean).length,
   })
-  const told = (rate: number) => Array.from({ length: experiments }, () => isNaivelyTold(drawn(0.1), drawn(rate))).filter(Boolean).length
-  return { visitors, power: told(0.13) / experiments, error: told(0.1) / experiments }
+  const errorRate = (rate: number) =>
+    Array.from({ length: experiments }, () => isNaivelyTold(drawn(0.1), drawn(rate))).filter(Boolean).length
+  return { visitors, power: errorRate(0.13) / experiments, error: errorRate(0.1) / experiments }
 }

@@ -35,9 +35,9 @@ export function play(
   const fitted = () => fitStrengths(comparisons, "bradley-terry", { regularise: true, keys })
   const at = (key: string) => truth[Number(key)] ?? 0
   const any = () => {
-    const one = Math.floor(random() * keys.length)
-    const other = (one + 1 + Math.floor(random() * (keys.length - 1))) % keys.length
-    return { first: String(one), second: String(other) }
+    const value = Math.floor(random() * keys.length)
+    const other = (value + 1 + Math.floor(random() * (keys.length - 1))) % keys.length
+    return { first: String(value), second: String(other) }
   }
   for (;;) {
     const now = fitted()
@@ -45,7 +45,7 @@ export function play(
     const state = standing(now, judged, { alpha: 0.05, equalMargin })
     const { outcome, leader } = state
     if ((outcome !== "undecided" && !playsOn) || comparisons.length >= maxRounds) {
-      const order = [...keys].sort((one, other) => (now.strengths[Number(other)] ?? 0) - (now.strengths[Number(one)] ?? 0))
+      const order = [...keys].sort((left, right) => (now.strengths[Number(right)] ?? 0) - (now.strengths[Number(left)] ?? 0))
       return { outcome, leader, rounds: comparisons.length, order }
     }
     const { first, second } = (chosen ? choosePairs(now, state, comparisons.length, 1)[0] : any()) ?? any()

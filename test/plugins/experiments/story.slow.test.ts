@@ -8,7 +8,7 @@ import { ApiKeys, Organizations } from "../../../plugins/platform/organizations/
 import { browserFolder, launchChromium } from "../../chromium.ts"
 import { until } from "../../waiting.ts"
 import { pluginSettings } from "../buckets/stores.ts"
-import { type Asked, type ModelServer, modelServer, type Said } from "../models/model-server.ts"
+import { type ModelRequest, type ModelServer, modelServer, type Said } from "../models/model-server.ts"
 import { Chromium } from "../page-events/chromium.ts"
 import { desktopChrome } from "../page-events/loop.ts"
 import { type Page, Traffic } from "./live-traffic.ts"
@@ -20,7 +20,7 @@ type Key = keyof typeof merits
 const visitors = 24
 
 /** A model that reads the number of each page, and acts by it. */
-const byMerit = ({ system, text }: Asked): Said => {
+const byMerit = ({ system, text }: ModelRequest): Said => {
   const read = [...text.matchAll(/saves (\d) hours/g)].map(([, hours]) => Number(hours))
   if (!system.includes("compare")) return { json: { answer: `It saves ${read[0]} hours.`, likelihood: read[0] ?? 1 } }
   const [a = 0, b = 0] = read
@@ -60,13 +60,13 @@ describe("the story of an experiment", () => {
     return await host.get(UnitsOfWork).run((work) => {
       const user = host.get(Organizations).addUser(work, { email })
       host.get(Organizations).addMember(work, host.organization.id, user.id, "member")
-      const wanted = { name: email, kind: "api_key" as const, role: "member" as const, scopes: null, user: user.id }
-      return host.get(ApiKeys).mint(work, host.organization.id, wanted).text
+      const keyOptions = { name: email, kind: "api_key" as const, role: "member" as const, scopes: null, user: user.id }
+      return host.get(ApiKeys).mint(work, host.organization.id, keyOptions).text
     })
   }
 
   /** How often the dataset has an event of a page. */
-  const told = async (page: string, event: string): Promise<number> => {
+  const reportEvent = async (page: string, event: string): Promise<number> => {
     const filter = encodeURIComponent(JSON.stringify({ artifact_id: page, event }))
     const { rows } = await traffic.call<{ rows: unknown[] }>("GET", `/v1/datasets/page-events/rows?limit=200&filter=${filter}`)
     return rows.length
@@ -78,16 +78,16 @@ describe("the story of an experiment", () => {
     const { page, context, faults } = await browser.visitor({ userAgent: `${desktopChrome} Visitor/${number}` })
     await page.goto(`${traffic.host.url}/p/${traffic.host.organization.slug}/${slug}`)
     const claim = await page.textContent("#claim")
-    const key = (Object.keys(merits) as Key[]).find((one) => claim?.includes(` ${merits[one]} hours`)) as Key
+    const key = (Object.keys(merits) as Key[]).find((merit) => claim?.includes(` ${merits[merit]} hours`)) as Key
     const acts = number % 5 < merits[key]
     if (acts) await page.click("[data-cta=try]")
     await page.evaluate(
       "Object.defineProperty(document,'visibilityState',{value:'hidden'});document.dispatchEvent(new Event('visibilitychange'))",
     )
     // A context that is closed takes what it has not sent with it.
-    await until(`the view of visitor ${number}`, async () => (await told(id, "pageview")) === number + 1)
+    await until(`the view of visitor ${number}`, async () => (await reportEvent(id, "pageview")) === number + 1)
     if (acts) clicks++
-    await until(`the clicks up to visitor ${number}`, async () => (await told(id, "cta_click")) === clicks)
+    await until(`the clicks up to visitor ${number}`, async () => (await reportEvent(id, "cta_click")) === clicks)
     await context.close()
     expect(faults).to.deep.equal([])
     return key
@@ -108,17 +108,17 @@ describe("the story of an experiment", () => {
     for (const name of ["Founder", "Buyer"]) await traffic.call("POST", "/v1/personas", { name })
     await traffic.call("POST", `/v1/experiments/${slug}/panel`, { draws: 1 })
     await traffic.call("POST", `/v1/experiments/${slug}/tournament`, {})
-    const said = { ada: "Bold is clear at once.", grace: "Plain says <nothing> to me." }
-    for (const [name, feedback] of Object.entries(said)) {
+    const message = { ada: "Bold is clear at once.", grace: "Plain says <nothing> to me." }
+    for (const [name, feedback] of Object.entries(message)) {
       const item = { experiment_slug: slug, variant_key: name === "ada" ? "bold" : "plain", feedback }
       const key = await person(`${name}@example.com`)
       expect((await traffic.host.api("POST", "/v1/page-feedback", { items: [item] }, { key })).status).to.equal(200)
     }
     await traffic.call("POST", `/v1/experiments/${slug}/start`)
-    const seen = new Map<Key, number>()
+    const visited = new Map<Key, number>()
     for (let number = 0; number < visitors; number++) {
       const key = await visit(page, number)
-      seen.set(key, (seen.get(key) ?? 0) + 1)
+      visited.set(key, (visited.get(key) ?? 0) + 1)
     }
     await traffic.counted()
 
@@ -131,15 +131,15 @@ describe("the story of an experiment", () => {
     expect(report.panel?.text_from).to.equal("browser")
     expect(report.tournament).to.deep.include({ outcome: "leader", leader_key: "bold", text_from: "browser", merges: [] })
     expect(report.feedback.map(({ variant_key, feedback }) => [variant_key, feedback])).to.deep.equal([
-      ["bold", said.ada],
-      ["plain", said.grace],
+      ["bold", message.ada],
+      ["plain", message.grace],
     ])
     expect(new Set(report.feedback.map(({ judge_slug }) => judge_slug)).size).to.equal(2)
     expect(report.live).to.deep.include({ source: "visitors" })
     const counted = report.live?.variants.map(({ variant_key, visitors }) => [variant_key, visitors])
-    expect(counted).to.deep.equal(Object.keys(merits).map((key) => [key, seen.get(key as Key) ?? 0]))
+    expect(counted).to.deep.equal(Object.keys(merits).map((key) => [key, visited.get(key as Key) ?? 0]))
     const bold = report.live?.variants.find(({ variant_key }) => variant_key === "bold")
-    expect(bold?.conversions).to.equal(seen.get("bold"))
+    expect(bold?.conversions).to.equal(visited.get("bold"))
 
     const decision = { variant_key: "bold", rationale: "All evidence is for it." }
     await traffic.call("POST", `/v1/experiments/${slug}/decide`, decision)
@@ -165,7 +165,14 @@ describe("the story of an experiment", () => {
       await tab.setContent(document)
       expect(await tab.title()).to.equal("Hours saved: experiment report")
       const text = await tab.textContent("main")
-      for (const words of [hypothesis, said.ada, said.grace, decision.rationale, "bold is proven to beat each rival.", "Conversion rate"])
+      for (const words of [
+        hypothesis,
+        message.ada,
+        message.grace,
+        decision.rationale,
+        "bold is proven to beat each rival.",
+        "Conversion rate",
+      ])
         expect(text).to.include(words)
       const heights = await tab.evaluate<number[]>(
         "[...document.querySelectorAll('svg.figure')].map((one) => one.getBoundingClientRect().height)",

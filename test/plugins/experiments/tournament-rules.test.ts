@@ -19,9 +19,9 @@ describe("tournament rules", () => {
   it("name the right leader where there is one, mostly before the bound", () => {
     const random = randomFrom(12)
     const played = Array.from({ length: 40 }, () => play([2, 0, -0.5], { maxRounds: 250, random }))
-    const named = played.filter(({ outcome }) => outcome === "leader")
-    expect(named.length).to.be.at.least(36)
-    expect(named.filter(({ leader }) => leader === "0")).to.have.length(named.length)
+    const matches = played.filter(({ outcome }) => outcome === "leader")
+    expect(matches.length).to.be.at.least(36)
+    expect(matches.filter(({ leader }) => leader === "0")).to.have.length(matches.length)
   })
 
   it("rank better with chosen pairs than with pairs at random", () => {

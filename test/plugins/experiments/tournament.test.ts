@@ -6,7 +6,7 @@ import { type TestHost, testHost } from "#core/testing"
 import { RunCollection } from "../../../plugins/pages/experiments/runs.ts"
 import { TournamentToken } from "../../../plugins/pages/experiments/tournament/tournament.ts"
 import { until } from "../../waiting.ts"
-import { type Asked, type ModelServer, modelServer, type Said } from "../models/model-server.ts"
+import { type ModelRequest, type ModelServer, modelServer, type Said } from "../models/model-server.ts"
 
 interface Result {
   readonly outcome: string
@@ -36,7 +36,7 @@ interface Answer {
 }
 
 /** Which of two pages a judge names: the one with the greater number in "merit N". */
-const byMerit = ({ text }: Asked): Said => {
+const byMerit = ({ text }: ModelRequest): Said => {
   const [a = 0, b = 0] = [...text.matchAll(/merit (\d+)/g)].map(([, merit]) => Number(merit))
   return { json: { reasoning: `A has ${a}, B has ${b}.`, winner: a >= b ? "A" : "B", confidence: 0.9 } }
 }
@@ -100,13 +100,13 @@ describe("tournaments", () => {
     expect(result.position_effect.share_of_first).to.equal(0.5)
     expect(result.persisted).to.equal(result.comparisons.length)
     expect(server.asked).to.have.length(2 * result.comparisons.length)
-    const kept = await comparisons(slug)
-    expect(kept).to.have.length(result.persisted)
-    expect(kept.every(({ value, judge_slug }) => value === 1 && judge_slug === "model:judge-1@judge-v1")).to.equal(true)
+    const stored = await comparisons(slug)
+    expect(stored).to.have.length(result.persisted)
+    expect(stored.every(({ value, judge_slug }) => value === 1 && judge_slug === "model:judge-1@judge-v1")).to.equal(true)
     // Told once the commit has come back, which the answer may have seen before.
     await until("news of it", async () => {
       const news = (await host.broadcasts("experiments")).map(({ event }) => event)
-      return ["observation", "tournament_finished"].every((wanted) => news.includes(wanted))
+      return ["observation", "tournament_finished"].every((expected) => news.includes(expected))
     })
   })
 
@@ -119,11 +119,11 @@ describe("tournaments", () => {
     const slug = await experiment({ one: 1, two: 7 })
     const leaderBy = async (criteria: string) => (await tournament(slug, { criteria })).body.result
     const longer = await leaderBy("Which page is longer?")
-    const asked = server.asked.length
+    const requestCount = server.asked.length
     const shorter = await leaderBy("Which page is shorter?")
     expect([longer.leader_key, shorter.leader_key]).to.deep.equal(["two", "one"])
     expect(shorter.comparisons.map(({ reasoning }) => reasoning)).to.not.include("Longer.")
-    expect(server.asked.length).to.equal(asked * 2)
+    expect(server.asked.length).to.equal(requestCount * 2)
   })
 
   it("shows a judge two pages and nothing that tells which they are, each in both seats", async () => {
@@ -168,7 +168,7 @@ describe("tournaments", () => {
   })
 
   it("answers its call also where its job fails permanently, with what was judged until then", async () => {
-    server.answer((asked, place) => (place < 2 ? byMerit(asked) : "silent"))
+    server.answer((request, place) => (place < 2 ? byMerit(request) : "silent"))
     const slug = await experiment({ one: 1, two: 2 })
     const called = tournament(slug, { max_comparisons: 40 })
     await until("the second round", () => server.asked.length > 2)
@@ -199,9 +199,9 @@ describe("tournaments", () => {
     const key = randomUUID()
     const [first, second] = await Promise.all([tournament(slug, {}, key), tournament(slug, {}, key)])
     expect(second.body).to.deep.equal(first.body)
-    const asked = server.asked.length
+    const requestCount = server.asked.length
     expect((await tournament(slug, {}, key)).body).to.deep.equal(first.body)
-    expect(server.asked.length).to.equal(asked)
+    expect(server.asked.length).to.equal(requestCount)
     expect((await tournament(slug, { max_comparisons: 4 }, key)).body.details.reason).to.equal("idempotency_key_reused")
   })
 

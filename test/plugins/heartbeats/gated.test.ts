@@ -55,11 +55,11 @@ describe("heartbeats at gates", () => {
   const run = async (id: string): Promise<Run> => {
     const started = (await host.api<Run>("POST", `/v1/heartbeats/${id}/run`)).body
     return await until("the run to end", async () => {
-      const one = (await host.api<Run>("GET", `/v1/heartbeats/${id}/runs/${started.id}`)).body
-      return ["queued", "running"].includes(one.status) ? undefined : one
+      const item = (await host.api<Run>("GET", `/v1/heartbeats/${id}/runs/${started.id}`)).body
+      return ["queued", "running"].includes(item.status) ? undefined : item
     })
   }
-  const pending = (look: (one: Approval) => boolean) =>
+  const pending = (look: (item: Approval) => boolean) =>
     until("the approval", async () => {
       const { approvals } = (await host.api<{ approvals: Approval[] }>("GET", "/v1/approvals?state=pending")).body
       return approvals.find(look)
@@ -89,7 +89,7 @@ describe("heartbeats at gates", () => {
     ...{ name: "Agent", kind: "instructions", interval_minutes: 60, instructions: "Write it.", role: "member" },
     ...{ tools: ["gated_notes.write"], ...more },
   })
-  const made = async (key: string, more: object = {}) => {
+  const createHeartbeat = async (key: string, more: object = {}) => {
     const { status, body } = await host.api<Heartbeat>("POST", "/v1/heartbeats", instructed(more), { key })
     expect(status, JSON.stringify(body)).to.equal(200)
     return body.id
@@ -99,11 +99,11 @@ describe("heartbeats at gates", () => {
   const decide = (id: string, key: string) => host.api<Refused>("POST", `/v1/approvals/${id}/decide`, { decision: "approve" }, { key })
   const ended = (id: string) =>
     until("the receipt", async () => {
-      const one = await approval(id)
-      return one.receipt ? one : undefined
+      const item = await approval(id)
+      return item.receipt ? item : undefined
     })
   /** Has the heartbeat ask for a note. */
-  const asked = async (heartbeatId: string, text: string) => {
+  const runWith = async (heartbeatId: string, text: string) => {
     server.answer(({ answers }) => (answers.length === 0 ? { calls: [{ name: "gated_notes_write", input: { text } }] } : "Done."))
     expect(await run(heartbeatId)).to.include({ status: "succeeded" })
     return (await pending(({ what }) => what.includes(text))).id
@@ -112,8 +112,8 @@ describe("heartbeats at gates", () => {
 
   it("have approved calls done, once, and not by a decision of an author", async () => {
     const maker = await memberOf(host, "maker")
-    const id = await made(maker.key)
-    const note = await asked(id, "From a heartbeat")
+    const id = await createHeartbeat(maker.key)
+    const note = await runWith(id, "From a heartbeat")
     const other = await host.api<{ secret: string }>("POST", "/v1/api-keys", { name: "Other", role: "admin" }, { key: maker.key })
     for (const key of [maker.key, other.body.secret]) {
       const { status, body } = await decide(note, key)
@@ -124,7 +124,7 @@ describe("heartbeats at gates", () => {
     expect(performed.get("From a heartbeat")).to.equal(1)
     // Who changes what it does answers for it too.
     expect((await host.api("PATCH", `/v1/heartbeats/${id}`, { instructions: "Write more." })).status).to.equal(200)
-    const second = await asked(id, "From two authors")
+    const second = await runWith(id, "From two authors")
     expect((await decide(second, host.adminKey)).body.details.reason).to.equal("own_request")
     expect((await decide(second, maker.key)).body.details.reason).to.equal("own_request")
     expect((await decide(second, (await memberOf(host, "third")).key)).status).to.equal(200)
@@ -134,16 +134,16 @@ describe("heartbeats at gates", () => {
   it("outlive the session in which a person made them, and that person answers for their calls", async () => {
     const maker = await memberOf(host, "signed-in")
     const session = await signedIn(host, maker.user)
-    const id = await made(session)
+    const id = await createHeartbeat(session)
     await host.get(UnitsOfWork).run((work) => host.get(UserSessions).endAllOf(work, maker.user))
-    const note = await asked(id, "From a person's heartbeat")
+    const note = await runWith(id, "From a person's heartbeat")
     for (const key of [maker.key, await signedIn(host, maker.user)])
       expect((await decide(note, key)).body.details.reason).to.equal("own_request")
     expect((await decide(note, host.adminKey)).status).to.equal(200)
     expect((await ended(note)).receipt).to.include({ ok: true })
-    const left = await asked(id, "After the person left")
+    const remaining = await runWith(id, "After the person left")
     expect((await host.api("DELETE", `/v1/members/${maker.user}`)).status).to.equal(200)
-    const { body } = await host.api<{ state: string }>("GET", `/v1/approvals/${left}`)
+    const { body } = await host.api<{ state: string }>("GET", `/v1/approvals/${remaining}`)
     expect([body.state, (await heartbeat(id)).state]).to.deep.equal(["rejected", "paused"])
   })
 
@@ -156,8 +156,8 @@ describe("heartbeats at gates", () => {
     const decider = (await memberOf(host, "decider")).key
     for (const [name, change] of changes) {
       const maker = await memberOf(host, `${name}-maker`)
-      const id = await made(maker.key)
-      const note = await asked(id, `Note of one that is ${name}`)
+      const id = await createHeartbeat(maker.key)
+      const note = await runWith(id, `Note of one that is ${name}`)
       await change(id, maker.id)
       expect((await decide(note, decider)).status, name).to.equal(200)
       expect((await ended(note)).receipt?.error?.reason, name).to.equal("requester_revoked")
@@ -168,7 +168,7 @@ describe("heartbeats at gates", () => {
   it("stop with a reason after their maker's key is revoked, until a caller with these rights resumes them", async () => {
     const maker = await memberOf(host, "leaver")
     const script = { kind: "script", script_js: "function script() { return null }", instructions: "", role: "guest", tools: [] }
-    const ids = [await made(maker.key), await made(maker.key, script)]
+    const ids = [await createHeartbeat(maker.key), await createHeartbeat(maker.key, script)]
     await revoke(maker.id)
     for (const id of ids) {
       server.forget()
@@ -184,7 +184,7 @@ describe("heartbeats at gates", () => {
 
   it("act with the lesser role of their own and their maker's", async () => {
     const maker = await memberOf(host, "demoted")
-    const id = await made(maker.key, { role: "admin", tools: ["autonomy_gates.get", "event_pipelines.list_secrets"] })
+    const id = await createHeartbeat(maker.key, { role: "admin", tools: ["autonomy_gates.get", "event_pipelines.list_secrets"] })
     await host.get(UnitsOfWork).run((work) => host.get(Organizations).addMember(work, host.organization.id, maker.user, "member"))
     server.answer(({ answers }) => {
       if (answers.length > 0) return "Done."
@@ -197,11 +197,11 @@ describe("heartbeats at gates", () => {
 
   it("are run and resumed only by callers who may do what they do", async () => {
     const member = await memberOf(host, "member", "member")
-    const id = await made(host.adminKey, { role: "admin", tools: ["autonomy_gates.get"] })
+    const id = await createHeartbeat(host.adminKey, { role: "admin", tools: ["autonomy_gates.get"] })
     await host.api("POST", `/v1/heartbeats/${id}/pause`)
     const token = await host.get(UnitsOfWork).run((work) => {
-      const wanted = { name: "Token", kind: "token", role: "admin", scopes: ["heartbeats:write"], manager: false, user: null } as const
-      return host.get(ApiKeys).mint(work, host.organization.id, wanted).text
+      const keyOptions = { name: "Token", kind: "token", role: "admin", scopes: ["heartbeats:write"], manager: false, user: null } as const
+      return host.get(ApiKeys).mint(work, host.organization.id, keyOptions).text
     })
     for (const key of [member.key, token])
       for (const verb of ["run", "resume"]) {

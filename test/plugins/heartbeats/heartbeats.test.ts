@@ -46,15 +46,15 @@ class Bench {
     this.host = host
   }
 
-  async made(given: object = {}, key?: string): Promise<Heartbeat> {
-    const body = { name: "Count", kind: "script", interval_minutes: 60, script_js: counting, ...given }
+  async create(input: object = {}, key?: string): Promise<Heartbeat> {
+    const body = { name: "Count", kind: "script", interval_minutes: 60, script_js: counting, ...input }
     const answer = await this.host.api<Heartbeat>("POST", "/v1/heartbeats", body, key === undefined ? {} : { key })
     expect(answer.status, JSON.stringify(answer.body)).to.equal(200)
     return answer.body
   }
 
-  refused(given: object, key = this.host.adminKey) {
-    const body = { name: "Count", kind: "script", interval_minutes: 60, script_js: counting, ...given }
+  refused(input: object, key = this.host.adminKey) {
+    const body = { name: "Count", kind: "script", interval_minutes: 60, script_js: counting, ...input }
     return this.host.api<Refused>("POST", "/v1/heartbeats", body, { key })
   }
 
@@ -81,7 +81,7 @@ class Bench {
     organization = this.host.organization.id,
   ): Promise<string> {
     return await this.host.get(UnitsOfWork).run((work) => {
-      const wanted = {
+      const keyOptions = {
         name: "Key",
         kind: scopes ? "token" : "api_key",
         role,
@@ -89,7 +89,7 @@ class Bench {
         manager: false,
         user: null,
       } as const
-      return this.host.get(ApiKeys).mint(work, organization, wanted).text
+      return this.host.get(ApiKeys).mint(work, organization, keyOptions).text
     })
   }
 
@@ -125,7 +125,7 @@ onBothStores("runs of heartbeats", ({ start }) => {
     })
     await bench.pipeline("counts")
     const datasets = [{ slug: "leads", filter: '{"n":2}', limit: 10 }]
-    const { id } = await bench.made({ datasets, pipeline_slug: "counts" })
+    const { id } = await bench.create({ datasets, pipeline_slug: "counts" })
     const run = (await host.api<Run>("POST", `/v1/heartbeats/${id}/run`)).body
     expect(run).to.include({ status: "queued", cause: "manual", result: null })
     const first = await bench.ended(id, 1)
@@ -137,11 +137,11 @@ onBothStores("runs of heartbeats", ({ start }) => {
     expect(execution.body.status).to.equal("accepted")
     await host.api("POST", `/v1/heartbeats/${id}/run`)
     expect((await bench.ended(id, 2)).result).to.include({ count: 2 })
-    const written = await host.api<{ rows: { values: { count: number } }[] }>("GET", "/v1/datasets/counts-rows/rows")
-    expect(written.body.rows.map(({ values }) => values.count)).to.deep.equal([2, 1])
+    const response = await host.api<{ rows: { values: { count: number } }[] }>("GET", "/v1/datasets/counts-rows/rows")
+    expect(response.body.rows.map(({ values }) => values.count)).to.deep.equal([2, 1])
     expect(await bench.read(id)).to.include({ latest_status: "succeeded", latest_reason: "", failures: 0 })
-    const told = await broadcastsOf(host, "heartbeats", 2)
-    expect(told.map(({ event, data }) => [event, (data as { status: string }).status])).to.deep.equal([
+    const broadcasts = await broadcastsOf(host, "heartbeats", 2)
+    expect(broadcasts.map(({ event, data }) => [event, (data as { status: string }).status])).to.deep.equal([
       ["heartbeat_run_ended", "succeeded"],
       ["heartbeat_run_ended", "succeeded"],
     ])
@@ -149,7 +149,7 @@ onBothStores("runs of heartbeats", ({ start }) => {
 
   it("runs once at a time, for all callers", async () => {
     const { host } = bench
-    const { id } = await bench.made({ name: "Twice" })
+    const { id } = await bench.create({ name: "Twice" })
     const answers = await Promise.all([1, 2, 3].map(() => host.api<Refused>("POST", `/v1/heartbeats/${id}/run`)))
     await bench.ended(id, answers.filter(({ status }) => status === 200).length)
     for (const { status, body } of answers)
@@ -171,26 +171,26 @@ describe("heartbeats", () => {
   it("has the fields of the specification, lists with a total, and filters", async () => {
     const { host } = bench
     const window = { active_days: [1, 2, 3, 4, 5], active_window_start: "22:00", active_window_end: "06:00", timezone: "Europe/Berlin" }
-    const made = await bench.made({ description: "Counts.", ...window })
+    const heartbeat = await bench.create({ description: "Counts.", ...window })
     const fields =
       "active_days active_window_end active_window_start created_at description id instructions interval_minutes kind latest_status name next_run_at script_js state timezone"
-    expect(made).to.include.all.keys(...fields.split(" "))
-    expect(made).to.deep.include({ ...window, latest_status: "", state: "active", kind: "script", instructions: "" })
-    const paused = await bench.made({ name: "Paused", state: "paused" })
+    expect(heartbeat).to.include.all.keys(...fields.split(" "))
+    expect(heartbeat).to.deep.include({ ...window, latest_status: "", state: "active", kind: "script", instructions: "" })
+    const paused = await bench.create({ name: "Paused", state: "paused" })
     expect(paused.next_run_at).to.equal("")
     const list = async (query: string) =>
       (await host.api<{ heartbeats: Heartbeat[]; total: number; next_cursor: string }>("GET", `/v1/heartbeats${query}`)).body
-    expect((await list("")).heartbeats.map(({ id }) => id)).to.deep.equal([paused.id, made.id])
+    expect((await list("")).heartbeats.map(({ id }) => id)).to.deep.equal([paused.id, heartbeat.id])
     const first = await list("?limit=1")
     expect([first.total, first.heartbeats.length]).to.deep.equal([2, 1])
-    expect((await list(`?limit=1&cursor=${first.next_cursor}`)).heartbeats.map(({ id }) => id)).to.deep.equal([made.id])
+    expect((await list(`?limit=1&cursor=${first.next_cursor}`)).heartbeats.map(({ id }) => id)).to.deep.equal([heartbeat.id])
     expect(await list("?state=paused")).to.deep.include({ total: 1, heartbeats: [await bench.read(paused.id)] })
     expect((await list("?kind=instructions")).total).to.equal(0)
   })
 
   it("lists all heartbeats over REST without a page size", async () => {
     const { host } = bench
-    for (let made = 0; made < 55; made++) await bench.made({ name: `Whole ${made}`, state: "paused" })
+    for (let count = 0; count < 55; count++) await bench.create({ name: `Whole ${count}`, state: "paused" })
     const { body } = await host.api<{ heartbeats: Heartbeat[]; total: number; next_cursor: string }>("GET", "/v1/heartbeats?state=paused")
     expect([body.heartbeats.length, body.next_cursor]).to.deep.equal([body.total, ""])
     expect(body.total).to.be.at.least(55)
@@ -200,72 +200,75 @@ describe("heartbeats", () => {
 
   it("takes back what a read answered, changes what is given, and counts new times from now", async () => {
     const { host } = bench
-    const made = await bench.made()
-    const same = await host.api<Heartbeat>("PATCH", `/v1/heartbeats/${made.id}`, { ...made, id: undefined })
-    expect([same.status, same.body]).to.deep.equal([200, made])
-    const changed = await host.api<Heartbeat>("PATCH", `/v1/heartbeats/${made.id}`, { interval_minutes: 10, expected_revision: 1 })
-    expect(Date.parse(changed.body.next_run_at)).to.be.below(Date.parse(made.next_run_at))
-    expect((await host.api("PATCH", `/v1/heartbeats/${made.id}`, { interval_minutes: 5, expected_revision: 1 })).status).to.equal(409)
-    expect((await host.api("PATCH", `/v1/heartbeats/${made.id}`, { kind: "instructions" })).status).to.equal(400)
+    const heartbeat = await bench.create()
+    const same = await host.api<Heartbeat>("PATCH", `/v1/heartbeats/${heartbeat.id}`, { ...heartbeat, id: undefined })
+    expect([same.status, same.body]).to.deep.equal([200, heartbeat])
+    const changed = await host.api<Heartbeat>("PATCH", `/v1/heartbeats/${heartbeat.id}`, { interval_minutes: 10, expected_revision: 1 })
+    expect(Date.parse(changed.body.next_run_at)).to.be.below(Date.parse(heartbeat.next_run_at))
+    expect((await host.api("PATCH", `/v1/heartbeats/${heartbeat.id}`, { interval_minutes: 5, expected_revision: 1 })).status).to.equal(409)
+    expect((await host.api("PATCH", `/v1/heartbeats/${heartbeat.id}`, { kind: "instructions" })).status).to.equal(400)
     await host.clock.move(10 * minuteMs)
-    await bench.ended(made.id, 1)
+    await bench.ended(heartbeat.id, 1)
   })
 
   it("runs once an interval, makes one late run of those that were missed, and none while paused", async () => {
     const { host } = bench
-    const made = await bench.made()
-    const due = Date.parse(made.next_run_at)
+    const heartbeat = await bench.create()
+    const due = Date.parse(heartbeat.next_run_at)
     expect(due - host.clock.now()).to.be.within(59 * minuteMs, 60 * minuteMs)
     await host.clock.move(59 * minuteMs)
-    expect(await bench.runs(made.id)).to.deep.equal([])
+    expect(await bench.runs(heartbeat.id)).to.deep.equal([])
     await host.clock.move(minuteMs)
-    const first = await bench.ended(made.id, 1)
-    expect(first).to.include({ cause: "schedule", status: "succeeded", due_at: made.next_run_at })
-    expect((await bench.read(made.id)).next_run_at).to.equal(new Date(due + 60 * minuteMs).toISOString())
+    const first = await bench.ended(heartbeat.id, 1)
+    expect(first).to.include({ cause: "schedule", status: "succeeded", due_at: heartbeat.next_run_at })
+    expect((await bench.read(heartbeat.id)).next_run_at).to.equal(new Date(due + 60 * minuteMs).toISOString())
     // Five hours at once: nobody was there to run it.
     host.clock.set(host.clock.now() + 300 * minuteMs)
     await host.clock.move(2_000)
-    const late = await bench.ended(made.id, 2)
+    const late = await bench.ended(heartbeat.id, 2)
     expect(late.due_at).to.equal(new Date(due + 60 * minuteMs).toISOString())
-    expect(await bench.runs(made.id)).to.have.length(2)
-    const next = Date.parse((await bench.read(made.id)).next_run_at)
+    expect(await bench.runs(heartbeat.id)).to.have.length(2)
+    const next = Date.parse((await bench.read(heartbeat.id)).next_run_at)
     expect(next - host.clock.now()).to.be.within(59 * minuteMs, 60 * minuteMs)
 
-    expect((await host.api<Heartbeat>("POST", `/v1/heartbeats/${made.id}/pause`)).body).to.include({ state: "paused", next_run_at: "" })
+    expect((await host.api<Heartbeat>("POST", `/v1/heartbeats/${heartbeat.id}/pause`)).body).to.include({
+      state: "paused",
+      next_run_at: "",
+    })
     await host.clock.move(120 * minuteMs)
-    expect(await bench.runs(made.id)).to.have.length(2)
-    const resumed = (await host.api<Heartbeat>("POST", `/v1/heartbeats/${made.id}/resume`)).body
+    expect(await bench.runs(heartbeat.id)).to.have.length(2)
+    const resumed = (await host.api<Heartbeat>("POST", `/v1/heartbeats/${heartbeat.id}/resume`)).body
     expect(resumed.state).to.equal("active")
     await host.clock.move(60 * minuteMs)
-    await bench.ended(made.id, 3)
-    await host.api("DELETE", `/v1/heartbeats/${made.id}`)
+    await bench.ended(heartbeat.id, 3)
+    await host.api("DELETE", `/v1/heartbeats/${heartbeat.id}`)
   })
 
   it("runs again after a restoration from the trash, and keeps its kind and state in a restored version", async () => {
     const { host } = bench
-    const made = await bench.made({ name: "Restored" })
-    const paused = await bench.made({ name: "Paused", state: "paused" })
-    for (const { id } of [made, paused]) {
+    const heartbeat = await bench.create({ name: "Restored" })
+    const paused = await bench.create({ name: "Paused", state: "paused" })
+    for (const { id } of [heartbeat, paused]) {
       await host.api("DELETE", `/v1/heartbeats/${id}`)
       expect((await host.api("POST", `/v1/trash/${id}/restore`)).status).to.equal(200)
     }
     expect(await bench.read(paused.id)).to.include({ state: "paused", next_run_at: "", revision: 2 })
     await host.clock.move(60 * minuteMs)
-    expect(await bench.ended(made.id, 1)).to.include({ cause: "schedule", status: "succeeded" })
+    expect(await bench.ended(heartbeat.id, 1)).to.include({ cause: "schedule", status: "succeeded" })
 
-    await host.api("PATCH", `/v1/heartbeats/${made.id}`, { interval_minutes: 10 })
-    await host.api("POST", `/v1/heartbeats/${made.id}/pause`)
-    const path = `/v1/versions?resource=heartbeat&item_id=${made.id}`
+    await host.api("PATCH", `/v1/heartbeats/${heartbeat.id}`, { interval_minutes: 10 })
+    await host.api("POST", `/v1/heartbeats/${heartbeat.id}/pause`)
+    const path = `/v1/versions?resource=heartbeat&item_id=${heartbeat.id}`
     const { versions } = (await host.api<{ versions: { id: string; fields: object }[] }>("GET", path)).body
     expect(versions[0]?.fields).to.include({ interval_minutes: 10 }).and.not.have.any.keys("kind", "state")
     expect((await host.api("POST", `/v1/versions/${versions[1]?.id}/restore`)).status).to.equal(200)
-    expect(await bench.read(made.id)).to.include({ interval_minutes: 60, state: "paused", next_run_at: "" })
-    await host.api("DELETE", `/v1/heartbeats/${made.id}`)
+    expect(await bench.read(heartbeat.id)).to.include({ interval_minutes: 60, state: "paused", next_run_at: "" })
+    await host.api("DELETE", `/v1/heartbeats/${heartbeat.id}`)
   })
 
   it("puts a failing one off longer and longer, pauses it after five failures and says so", async () => {
     const { host } = bench
-    const { id } = await bench.made({
+    const { id } = await bench.create({
       name: "Broken",
       interval_minutes: 1,
       script_js: "function script({ run_id }) { console.warn('unlucky', { password: run_id }); throw new Error('no luck') }",
@@ -285,8 +288,8 @@ describe("heartbeats", () => {
     const paused = await bench.read(id)
     expect(paused).to.include({ state: "paused", next_run_at: "", latest_status: "failed", latest_reason: "script_threw" })
     expect(paused.paused_reason).to.include("5 runs in a row failed").and.include("no luck")
-    const told = await broadcastsOf(host, "heartbeats", 1, ({ event }) => event === "heartbeat_paused")
-    expect(told.map(({ data }) => (data as { heartbeat_id: string }).heartbeat_id)).to.deep.equal([id])
+    const broadcasts = await broadcastsOf(host, "heartbeats", 1, ({ event }) => event === "heartbeat_paused")
+    expect(broadcasts.map(({ data }) => (data as { heartbeat_id: string }).heartbeat_id)).to.deep.equal([id])
     await host.clock.move(60 * minuteMs)
     expect(await bench.runs(id)).to.have.length(5)
     expect((await host.api<Heartbeat>("POST", `/v1/heartbeats/${id}/resume`)).body).to.include({ failures: 0, paused_reason: "" })
@@ -304,23 +307,23 @@ describe("heartbeats", () => {
       [{ pipeline_slug: "missing" }, "pipeline_slug"],
       [{ kind: "instructions", script_js: "", instructions: "" }, "instructions"],
     ]
-    for (const [given, path] of cases) {
-      const { status, body } = await bench.refused(given)
-      expect([status, body.details.reason, body.details.fields?.[0]?.path], JSON.stringify(given)).to.deep.equal([
+    for (const [input, path] of cases) {
+      const { status, body } = await bench.refused(input)
+      expect([status, body.details.reason, body.details.fields?.[0]?.path], JSON.stringify(input)).to.deep.equal([
         400,
         "heartbeat_refused",
         path,
       ])
       expect(body.message).to.match(/[^.]\.$/)
     }
-    for (const given of [
+    for (const input of [
       { timezone: "+02:00" },
       { timezone: "Europe/Nowhere" },
       { active_days: [] },
       { active_days: [0] },
       { interval_minutes: 0 },
     ])
-      expect((await bench.refused(given)).body.code, JSON.stringify(given)).to.equal("invalid_argument")
+      expect((await bench.refused(input)).body.code, JSON.stringify(input)).to.equal("invalid_argument")
     expect((await bench.refused({ datasets: [{ slug: "nowhere" }] })).body.details.reason).to.equal("dataset_not_found")
     const unmodelled = await bench.refused({ kind: "instructions", script_js: "", instructions: "Look around." })
     expect(unmodelled.body.details.reason).to.equal("model_not_configured")
@@ -333,8 +336,8 @@ describe("heartbeats", () => {
     const token = await bench.key("member", ["heartbeats:write", "heartbeats:read"])
     const refused = await bench.refused({ datasets: [{ slug: "secrets" }] }, token)
     expect([refused.status, refused.body.details.reason]).to.deep.equal([403, "heartbeat_beyond_caller"])
-    const made = await bench.made({}, token)
-    const widened = await host.api<Refused>("PATCH", `/v1/heartbeats/${made.id}`, { datasets: [{ slug: "secrets" }] }, { key: token })
+    const heartbeat = await bench.create({}, token)
+    const widened = await host.api<Refused>("PATCH", `/v1/heartbeats/${heartbeat.id}`, { datasets: [{ slug: "secrets" }] }, { key: token })
     expect([widened.status, widened.body.details.reason]).to.deep.equal([403, "heartbeat_beyond_caller"])
 
     const other = await host.get(UnitsOfWork).run((work) => host.get(Organizations).create(work, { name: "Other", slug: "other" }))
@@ -349,10 +352,10 @@ describe("heartbeats", () => {
       ["GET", "/runs"],
     ] as const) {
       const body = method === "PATCH" ? { name: "Mine" } : undefined
-      const answer = await host.api<Refused>(method, `/v1/heartbeats/${made.id}${path}`, body, { key })
+      const answer = await host.api<Refused>(method, `/v1/heartbeats/${heartbeat.id}${path}`, body, { key })
       expect([answer.status, answer.body.details.reason], method + path).to.deep.equal([404, "heartbeat_not_found"])
     }
-    const run = await host.api<Refused>("GET", `/v1/heartbeats/${made.id}/runs/${made.id}`)
+    const run = await host.api<Refused>("GET", `/v1/heartbeats/${heartbeat.id}/runs/${heartbeat.id}`)
     expect([run.status, run.body.details.reason]).to.deep.equal([404, "heartbeat_run_not_found"])
     expect((await host.api<{ total: number }>("GET", "/v1/heartbeats", undefined, { key })).body.total).to.equal(0)
   })

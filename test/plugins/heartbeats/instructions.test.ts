@@ -39,20 +39,20 @@ describe("heartbeats of instructions", () => {
     await server.close()
   })
 
-  const body = (given: object) => ({
+  const body = (input: object) => ({
     ...{ name: "Look", kind: "instructions", interval_minutes: 60, instructions: "Look at the leads." },
-    ...{ role: "member", tools, ...given },
+    ...{ role: "member", tools, ...input },
   })
-  const made = async (given: object = {}) => {
-    const answer = await host.api<{ id: string }>("POST", "/v1/heartbeats", body(given))
+  const createHeartbeat = async (input: object = {}) => {
+    const answer = await host.api<{ id: string }>("POST", "/v1/heartbeats", body(input))
     expect(answer.status, JSON.stringify(answer.body)).to.equal(200)
     return answer.body.id
   }
   /** Is deleted with the next, as an organization may have six. */
   let last = ""
-  const once = async (given: object) => {
+  const once = async (input: object) => {
     if (last !== "") await host.api("DELETE", `/v1/heartbeats/${last}`)
-    last = await made(given)
+    last = await createHeartbeat(input)
     return last
   }
   const run = async (id: string): Promise<Run> => {
@@ -63,7 +63,7 @@ describe("heartbeats of instructions", () => {
   }
 
   it("lets the model call the tools that it lists, and gives the next run what the last one said", async () => {
-    const id = await made()
+    const id = await createHeartbeat()
     server.answer(({ answers }, place) => {
       if (answers.length === 0) return { calls: [{ name: "datasets_list_rows", input: { slug: "leads" } }] }
       if (answers.length === 1)
@@ -94,7 +94,7 @@ describe("heartbeats of instructions", () => {
   })
 
   it("tells the model what a tool refused, and has no tools beyond its list and its role", async () => {
-    const id = await made({ tools: ["datasets.list_rows"] })
+    const id = await createHeartbeat({ tools: ["datasets.list_rows"] })
     server.answer(({ answers }) => {
       if (answers.length === 0) return { calls: [{ name: "datasets_list_rows", input: { slug: "nowhere" } }] }
       if (answers.length === 1) return { calls: [{ name: "datasets_insert_rows", input: { slug: "leads", rows: [{ email: "x" }] } }] }
@@ -110,13 +110,13 @@ describe("heartbeats of instructions", () => {
 
   it("ends at its steps, at its budget, and where the provider fails", async () => {
     server.answer(() => ({ calls: [{ name: "datasets_list_rows", input: { slug: "leads" } }] }))
-    const endless = await run(await made({ max_steps: 3 }))
+    const endless = await run(await createHeartbeat({ max_steps: 3 }))
     expect(endless).to.include({ status: "failed", reason: "out_of_steps" })
     expect(endless.steps).to.have.length(3)
-    const costly = await run(await made({ budget_millicents: 150, max_steps: 20 }))
+    const costly = await run(await createHeartbeat({ budget_millicents: 150, max_steps: 20 }))
     expect(costly).to.include({ status: "failed", reason: "budget_spent", cost_millicents: 200 })
     server.answer(() => ({ status: 503 }))
-    expect(await run(await made())).to.include({ status: "failed", reason: "model_unavailable", cost_millicents: 0 })
+    expect(await run(await createHeartbeat())).to.include({ status: "failed", reason: "model_unavailable", cost_millicents: 0 })
   })
 
   it("makes at most twenty calls in a turn, and tells the model", async () => {
@@ -150,12 +150,12 @@ describe("heartbeats of instructions", () => {
       [{ role: "guest" }, "heartbeat_refused", "tools.0"],
       [{ datasets: [{ slug: "leads" }] }, "heartbeat_refused", "datasets"],
     ]
-    for (const [given, reason, path] of cases) {
-      const { status, body: refused } = await host.api<Refused>("POST", "/v1/heartbeats", body(given))
-      expect([status, refused.details.reason, refused.details.fields?.[0]?.path], JSON.stringify(given)).to.deep.equal([400, reason, path])
+    for (const [input, reason, path] of cases) {
+      const { status, body: refused } = await host.api<Refused>("POST", "/v1/heartbeats", body(input))
+      expect([status, refused.details.reason, refused.details.fields?.[0]?.path], JSON.stringify(input)).to.deep.equal([400, reason, path])
     }
     const key = await host.get(UnitsOfWork).run((work) => {
-      const wanted = {
+      const keyOptions = {
         name: "Key",
         kind: "token",
         role: "member",
@@ -163,11 +163,11 @@ describe("heartbeats of instructions", () => {
         manager: false,
         user: null,
       } as const
-      return host.get(ApiKeys).mint(work, host.organization.id, { ...wanted, scopes: [...wanted.scopes] }).text
+      return host.get(ApiKeys).mint(work, host.organization.id, { ...keyOptions, scopes: [...keyOptions.scopes] }).text
     })
-    for (const given of [{}, { role: "admin", tools: [] }]) {
-      const refused = await host.api<Refused>("POST", "/v1/heartbeats", body(given), { key })
-      expect([refused.status, refused.body.details.reason], JSON.stringify(given)).to.deep.equal([403, "heartbeat_beyond_caller"])
+    for (const input of [{}, { role: "admin", tools: [] }]) {
+      const refused = await host.api<Refused>("POST", "/v1/heartbeats", body(input), { key })
+      expect([refused.status, refused.body.details.reason], JSON.stringify(input)).to.deep.equal([403, "heartbeat_beyond_caller"])
     }
     await host.api("DELETE", `/v1/heartbeats/${last}`)
     expect((await host.api("POST", "/v1/heartbeats", body({ tools: ["datasets.list_rows"] }), { key })).status).to.equal(200)

@@ -42,7 +42,7 @@ function changesOf(zone: string): number[] {
 }
 
 const hhmm = fc.integer({ min: 0, max: 1_439 }).map((minute) => new Date(minute * minuteMs).toISOString().slice(11, 16))
-const given = fc
+const inputs = fc
   .record({
     interval_minutes: fc.oneof(fc.integer({ min: 1, max: 600 }), fc.constantFrom(1_440, 2_880, 10_080)),
     active_days: fc.uniqueArray(fc.integer({ min: 1, max: 7 }), { minLength: 1 }),
@@ -54,7 +54,7 @@ const given = fc
     isWhole: fc.boolean(),
   })
   .filter(({ active_window_start, active_window_end }) => active_window_start !== active_window_end)
-  .map(({ isWhole, ...one }) => (isWhole ? { ...one, active_window_start: "", active_window_end: "" } : one))
+  .map(({ isWhole, ...item }) => (isWhole ? { ...item, active_window_start: "", active_window_end: "" } : item))
 
 const minuteOf = (text: string) => Number(text.slice(0, 2)) * 60 + Number(text.slice(3))
 
@@ -72,7 +72,7 @@ describe("the next run of a heartbeat", () => {
     it(`is the first active instant after the interval in ${zone}`, () => {
       const clock = clockOf(zone)
       const changes = changesOf(zone)
-      const property = fc.property(given, ({ apart, which, ...fields }) => {
+      const property = fc.property(inputs, ({ apart, which, ...fields }) => {
         const times = { ...fields, timezone: zone }
         const around = changes[which % Math.max(1, changes.length)] ?? Date.UTC(2024 + (which % 7), 5, 1)
         const last = around + apart * minuteMs
@@ -110,10 +110,10 @@ describe("the next run of a heartbeat", () => {
 
   it("keeps the time of day after a day on which the clocks skip it, also where runs were missed", () => {
     const runs = (times: HeartbeatTimes, first: string, count: number) => {
-      const found: string[] = []
-      for (let run: NextRun = { at: at(first), wall: undefined }; found.length < count; found.push(new Date(run.at).toISOString()))
+      const matches: string[] = []
+      for (let run: NextRun = { at: at(first), wall: undefined }; matches.length < count; matches.push(new Date(run.at).toISOString()))
         run = nextRun(times, run.at, run.wall)
-      return found
+      return matches
     }
     const daily = { ...berlin, interval_minutes: 1_440 }
     expect(runs(daily, "2027-03-27T01:20:00Z", 3)).to.deep.equal([

@@ -60,11 +60,11 @@ onMongo("heartbeats on two nodes (mongodb)", () => {
     expect(answer.status, JSON.stringify(answer.body)).to.equal(200)
     return answer.body
   }
-  const made = (given: object) =>
-    call<{ id: string; next_run_at: string }>("POST", "/v1/heartbeats", { name: "Beat", interval_minutes: 600, ...given })
+  const createHeartbeat = (input: object) =>
+    call<{ id: string; next_run_at: string }>("POST", "/v1/heartbeats", { name: "Beat", interval_minutes: 600, ...input })
   const runs = async (id: string) => (await call<{ runs: Run[] }>("GET", `/v1/heartbeats/${id}/runs`)).runs
   const isEnded = ({ status }: Run) => status !== "queued" && status !== "running"
-  const written = async () => {
+  const countsWritten = async () => {
     const { rows } = await call<{ rows: { values: { run: string } }[] }>("GET", "/v1/datasets/beats/rows?limit=200")
     return rows.map(({ values }) => values.run)
   }
@@ -73,8 +73,8 @@ onMongo("heartbeats on two nodes (mongodb)", () => {
     const folder = mkdtempSync(join(tmpdir(), "millrace-other-"))
     const env = { ...storage, PATH: process.env["PATH"], PORT: "0", MILLRACE_DATA_DIR: folder, MILLRACE_PIPELINES_PATHS: "," }
     other = spawn(process.execPath, [main], { env, stdio: ["ignore", "pipe", "inherit"] })
-    const said = await outputUntil(other, /"url":"http:[^"]+","msg":"listening"/)
-    const url = /"url":"(http:[^"]+)","msg":"listening"/.exec(said)?.[1] ?? ""
+    const message = await outputUntil(other, /"url":"http:[^"]+","msg":"listening"/)
+    const url = /"url":"(http:[^"]+)","msg":"listening"/.exec(message)?.[1] ?? ""
     const { admin_key } = JSON.parse(readFileSync(join(dataDir, "bootstrap.json"), "utf8")) as { admin_key: string }
     // A node runs what it commits: these are the other's.
     const runThere = async (id: string) => {
@@ -82,7 +82,7 @@ onMongo("heartbeats on two nodes (mongodb)", () => {
       const answer = await patiently(() => fetch(`${url}/v1/heartbeats/${id}/run`, { method: "POST", headers }))
       expect(answer.status).to.equal(200)
     }
-    const instructed = await made({
+    const instructed = await createHeartbeat({
       ...{ kind: "instructions", instructions: "Write a row.", role: "member", tools: ["datasets.insert_rows"] },
     })
     server.answer(({ answers }) =>
@@ -93,14 +93,14 @@ onMongo("heartbeats on two nodes (mongodb)", () => {
     await call("POST", "/v1/datasets", { name: "Beats" })
     await runThere(instructed.id)
     await until("the model being asked again", () => server.asked.length === 2)
-    const scripts = await Promise.all(Array.from({ length: 40 }, () => made(script)))
-    const begun = scripts.map(({ id }) => runThere(id).catch(() => undefined))
-    await Promise.race(begun)
-    await Promise.all(begun.slice(0, 25))
+    const scripts = await Promise.all(Array.from({ length: 40 }, () => createHeartbeat(script)))
+    const started = scripts.map(({ id }) => runThere(id).catch(() => undefined))
+    await Promise.race(started)
+    await Promise.all(started.slice(0, 25))
     const ended = once(other, "exit")
     other.kill("SIGKILL")
     await ended
-    await Promise.all(begun)
+    await Promise.all(started)
     await expireLeases(host)
     rmSync(folder, { recursive: true, force: true })
 
@@ -116,7 +116,7 @@ onMongo("heartbeats on two nodes (mongodb)", () => {
     expect(all.length).to.be.at.least(25)
     expect(all.map(({ status }) => status)).to.deep.equal(all.map(() => "succeeded"))
     // Each run's event once, and what the tool did once.
-    expect((await written()).sort()).to.deep.equal([...all.map(({ id }) => id), "by a tool"].sort())
+    expect((await countsWritten()).sort()).to.deep.equal([...all.map(({ id }) => id), "by a tool"].sort())
     expect(server.asked).to.have.length(2)
   })
 
@@ -124,12 +124,12 @@ onMongo("heartbeats on two nodes (mongodb)", () => {
     const second = await testHost({ dataDir, env: storage, capture: false })
     second.clock.move(host.clock.now() - second.clock.now())
     try {
-      const before = (await written()).length
-      const due = await Promise.all(Array.from({ length: 10 }, () => made({ ...script, interval_minutes: 1 })))
+      const before = (await countsWritten()).length
+      const due = await Promise.all(Array.from({ length: 10 }, () => createHeartbeat({ ...script, interval_minutes: 1 })))
       await Promise.all([host.clock.move(61_000), second.clock.move(61_000)])
       for (const { id } of due) await until("a run having ended", async () => (await runs(id)).filter(isEnded).length > 0)
       for (const { id } of due) expect((await runs(id)).map(({ status }) => status)).to.deep.equal(["succeeded"])
-      expect((await written()).length - before).to.equal(10)
+      expect((await countsWritten()).length - before).to.equal(10)
     } finally {
       await second.stop()
     }

@@ -62,16 +62,16 @@ onStoresInTurn("deleted items", ({ start }) => {
     const [place] = (stored && TrashCollection.sealed?.(stored)) ?? []
     expect(place).to.include({ path: "document.secret", context: agentSecretContext(body.id) })
     expect(place && host.get(Vault).open(place.sealed, place.context)).to.equal(body.secret)
-    const shown = (await host.api("GET", `/v1/trash/${body.id}`)).body
-    expect(JSON.stringify([await trash(), shown])).not.to.include("secret")
+    const resource = (await host.api("GET", `/v1/trash/${body.id}`)).body
+    expect(JSON.stringify([await trash(), resource])).not.to.include("secret")
     expect((await restored(body.id)).status).to.equal(200)
     expect((await host.api("GET", "/v1/agents/desk")).body).to.include({ id: body.id, key: "desk" })
   })
 
   it("come back with the items inside, and their schedules", async () => {
     const { suite } = (await host.api<{ suite: { id: string } }>("POST", "/v1/evals/suites", { name: "Desk", cron_enabled: true })).body
-    const one = { name: "Hours", input: "Open?", expectation: "Yes." }
-    await host.api("POST", "/v1/evals/suites/desk/cases", one)
+    const item = { name: "Hours", input: "Open?", expectation: "Yes." }
+    await host.api("POST", "/v1/evals/suites/desk/cases", item)
     await host.api("DELETE", "/v1/evals/suites/desk")
     expect((await trash()).map(({ key }) => key)).to.deep.equal(["desk"])
     expect((await restored(suite.id)).status).to.equal(200)
@@ -123,16 +123,16 @@ onStoresInTurn("deleted items", ({ start }) => {
 
   it("obey the rules of a creation", async () => {
     const { suite } = (await host.api<{ suite: { id: string } }>("POST", "/v1/evals/suites", { name: "Full" })).body
-    const one = { name: "Hours", input: "Open?", expectation: "Yes." }
-    const { id } = (await host.api<{ id: string }>("POST", "/v1/evals/suites/full/cases", one)).body
+    const item = { name: "Hours", input: "Open?", expectation: "Yes." }
+    const { id } = (await host.api<{ id: string }>("POST", "/v1/evals/suites/full/cases", item)).body
     await host.api("DELETE", "/v1/evals/suites/full/cases/hours")
     await host.get(UnitsOfWork).run((work) => {
       const at = new Date(host.clock.now()).toISOString()
-      const kept = { suite_id: suite.id, rubric: "", critical: false, source: null, revision: 1, created_at: at, updated_at: at }
+      const stored = { suite_id: suite.id, rubric: "", critical: false, source: null, revision: 1, created_at: at, updated_at: at }
       for (let n = 0; n < 500; n++)
         work
           .in(collectionNamed<{ slug: string }>(host, "eval_cases"), host.organization.id)
-          .insert({ ...one, ...kept, id: host.get(Ids).uuid(), slug: `case-${n}` })
+          .insert({ ...item, ...stored, id: host.get(Ids).uuid(), slug: `case-${n}` })
     })
     expect(reasonOf((await restored(id)).body)).to.equal("suite_full")
   })

@@ -37,12 +37,12 @@ onBothStores("the own account", ({ start }) => {
 
   it("moves to a new address with the code that this address got; other sessions end", async () => {
     const { email, user, browser } = await person()
-    const [other, wanted] = [await signedIn(host, user), `new-${count}@example.com`]
+    const [other, expected] = [await signedIn(host, user), `new-${count}@example.com`]
     expect((await request(browser, ` New-${count}@Example.com `)).status).to.equal(200)
     expect(await browser.me()).to.equal(email)
-    const code = await codeFor(wanted)
+    const code = await codeFor(expected)
     expect((await confirm(browser, `${code.slice(0, 3)} ${code.slice(3)}`)).status).to.equal(200)
-    expect(await browser.me()).to.equal(wanted)
+    expect(await browser.me()).to.equal(expected)
     expect(await other.me()).to.deep.equal([401, "session_ended"])
     expect(reasonOf(await confirm(browser, code))).to.deep.equal([400, "address_code_ended"])
     await mailTo(email, /was changed/)
@@ -67,18 +67,18 @@ onBothStores("the own account", ({ start }) => {
 
   it("keeps its address while the code is wrong, five times or ten minutes late", async () => {
     const { email, browser } = await person()
-    const wanted = `late-${count}@example.com`
-    await request(browser, wanted)
-    const code = await codeFor(wanted)
-    for (const left of [4, 3, 2, 1]) {
+    const expected = `late-${count}@example.com`
+    await request(browser, expected)
+    const code = await codeFor(expected)
+    for (const remaining of [4, 3, 2, 1]) {
       const { body } = await confirm(browser, wrongOf(code))
-      expect([body.details.reason, body.details.tries_left]).to.deep.equal(["address_code_wrong", left])
+      expect([body.details.reason, body.details.tries_left]).to.deep.equal(["address_code_wrong", remaining])
     }
     expect(reasonOf(await confirm(browser, wrongOf(code)))).to.deep.equal([400, "address_code_ended"])
     expect(reasonOf(await confirm(browser, code))).to.deep.equal([400, "address_code_ended"])
     const again = await person()
-    await request(again.browser, `too-${wanted}`)
-    const second = await codeFor(`too-${wanted}`)
+    await request(again.browser, `too-${expected}`)
+    const second = await codeFor(`too-${expected}`)
     expect(reasonOf(await confirm(browser, second))).to.deep.equal([400, "address_code_ended"])
     await moveClock(host, 10 * minute)
     expect(reasonOf(await confirm(again.browser, second))).to.deep.equal([400, "address_code_ended"])
@@ -87,9 +87,9 @@ onBothStores("the own account", ({ start }) => {
 
   it("counts each of many wrong codes at once", async () => {
     const { browser } = await person()
-    const wanted = `many-${count}@example.com`
-    await request(browser, wanted)
-    const code = await codeFor(wanted)
+    const expected = `many-${count}@example.com`
+    await request(browser, expected)
+    const code = await codeFor(expected)
     const answers = await Promise.all(Array.from({ length: 12 }, () => confirm(browser, wrongOf(code))))
     const counted = answers.filter(({ body }) => body.details.reason === "address_code_wrong")
     expect(counted.map(({ body }) => body.details.tries_left)).to.have.members([4, 3, 2, 1])
@@ -98,9 +98,9 @@ onBothStores("the own account", ({ start }) => {
 
   it("answers the same for the address of another user, which gets no code", async () => {
     const [ada, eve] = [await person(), await person()]
-    const taken = await request(eve.browser, ada.email)
+    const answer = await request(eve.browser, ada.email)
     const free = await request(eve.browser, `free-${count}@example.com`)
-    expect([taken.status, Object.keys(taken.body)]).to.deep.equal([free.status, Object.keys(free.body)])
+    expect([answer.status, Object.keys(answer.body)]).to.deep.equal([free.status, Object.keys(free.body)])
     await request(eve.browser, ada.email)
     expect((await confirm(eve.browser, "123456")).body.details).to.include({ reason: "address_code_wrong", tries_left: 4 })
     await until("three notices", () => mailsTo(eve.email).length === 3)
@@ -127,14 +127,14 @@ onBothStores("the own account", ({ start }) => {
   it("is recovered by an owner: sessions and passkeys end, a mail goes out, and the owner gets no session", async () => {
     const [owner, admin, { email, user, browser }] = [await person("owner"), await person("admin"), await person()]
     await addPasskey(host, user, browser)
-    const recover = (by: Browser, given: object) =>
-      by.call<{ ended_sessions: number; removed_passkeys: number }>("POST", "/v1/members-recover", given)
+    const recover = (by: Browser, input: object) =>
+      by.call<{ ended_sessions: number; removed_passkeys: number }>("POST", "/v1/members-recover", input)
     expect(reasonOf(await recover(admin.browser, { email }))).to.deep.equal([403, "role_too_low"])
     expect(reasonOf(await recover(owner.browser, { email: "nobody@example.com" }))).to.deep.equal([404, "member_not_found"])
     expect(reasonOf(await recover(owner.browser, {}))).to.deep.equal([400, "invalid_fields"])
-    const done = await recover(owner.browser, { user_id: user.id })
-    expect(done.status).to.equal(200)
-    expect(done.body).to.include({ ended_sessions: 1, removed_passkeys: 1 })
+    const answer = await recover(owner.browser, { user_id: user.id })
+    expect(answer.status).to.equal(200)
+    expect(answer.body).to.include({ ended_sessions: 1, removed_passkeys: 1 })
     expect(await browser.me()).to.deep.equal([401, "session_ended"])
     expect(await host.get(Store).open(collectionNamed(host, "passkeys")).find({ user_id: user.id })).to.deep.equal([])
     expect((await mailTo(email, /sign-ins were reset/)).text)
@@ -158,11 +158,11 @@ onBothStores("the own account", ({ start }) => {
     expect(await host.get(Store).open(collectionNamed(host, "passkeys")).find({ user_id: user.id })).to.deep.equal([])
     expect(await host.get(Store).open(collectionNamed(host, "users")).get(user.id)).to.equal(undefined)
     for (const id of [second, host.organization.id]) expect(await host.get(Organizations).membership(id, user.id)).to.equal(undefined)
-    const kept = await host
+    const stored = await host
       .get(Store)
       .open(collectionNamed<{ device: string; address: string; end: string }>(host, "user_sessions"))
       .find({ user_id: user.id })
-    expect(kept.map(({ device, address, end }) => [device, address, end])).to.deep.equal([
+    expect(stored.map(({ device, address, end }) => [device, address, end])).to.deep.equal([
       ["", "", "ended"],
       ["", "", "ended"],
     ])
@@ -196,8 +196,8 @@ let organizationCount = 0
 async function secondOrganization(host: TestHost, { id }: User, role: "admin" | "owner" = "admin", name = "Second"): Promise<string> {
   const slug = `second-${++organizationCount}-${id.slice(0, 8)}`
   return await host.get(UnitsOfWork).run((work) => {
-    const made = host.get(Organizations).create(work, { name, slug })
-    host.get(Organizations).addMember(work, made.id, id, role)
-    return made.id
+    const organization = host.get(Organizations).create(work, { name, slug })
+    host.get(Organizations).addMember(work, organization.id, id, role)
+    return organization.id
   })
 }

@@ -50,10 +50,10 @@ onStoresInTurn("first owner", ({ start }) => {
   })
 
   it("is named once by two concurrent links", async () => {
-    const named = [0, 1, 2, 3].map((n) =>
+    const names = [0, 1, 2, 3].map((n) =>
       new Browser(host.url).enter({ code: linkOf(host, { owner: true }), name: `N${n}`, email: `n${n}@example.com` }),
     )
-    expect((await Promise.all(named)).filter((answer) => answer === "in")).to.have.length(1)
+    expect((await Promise.all(names)).filter((answer) => answer === "in")).to.have.length(1)
   })
 
   it("refuses a link after ten minutes, a forged link and the address of another user", async () => {
@@ -63,8 +63,8 @@ onStoresInTurn("first owner", ({ start }) => {
     const [content = "", signature = ""] = fresh.split(".")
     const forged = Buffer.from(Buffer.from(content, "base64url").toString().replace('"owner":true', '"email":"eve@example.com"'))
     for (const code of [`${forged.toString("base64url")}.${signature}`, content, `${content}.`, "x.y", "."])
-      for (const given of [{ code, ...owner }, { link: code }])
-        expect((await new Browser(host.url).enter(given))[0], JSON.stringify(given)).to.equal(401)
+      for (const input of [{ code, ...owner }, { link: code }])
+        expect((await new Browser(host.url).enter(input))[0], JSON.stringify(input)).to.equal(401)
     host.clock.move(660_000)
     expect(await new Browser(host.url).enter({ code: old, ...owner })).to.deep.equal([401, "sign_in_code_unknown"])
     expect(await members()).to.deep.include(["", ""])

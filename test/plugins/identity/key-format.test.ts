@@ -10,14 +10,14 @@ describe("key format", () => {
   })
 
   it("is read back as it was drawn, each key another", () => {
-    const seen = new Set<string>()
+    const visited = new Set<string>()
     for (let n = 0; n < 500; n++) {
       const key = generateKey(n % 2 === 0 ? "api_key" : "token")
       expect(parseKey(key.text)).to.deep.equal(key)
       expect(key.text.startsWith(`${prefixOf(key.kind, key.keyId)}_`)).to.equal(true)
-      seen.add(key.keyId)
+      visited.add(key.keyId)
     }
-    expect(seen.size).to.equal(500)
+    expect(visited.size).to.equal(500)
   })
 
   it("carries the CRC-32 of what stands before it", () => {

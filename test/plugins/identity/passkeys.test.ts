@@ -62,8 +62,8 @@ onBothStores("passkeys", ({ start }) => {
     return { email, user, browser: await signedIn(host, user) }
   }
   const withPasskey = async () => {
-    const one = await person()
-    return { ...one, ...(await addPasskey(one.browser)) }
+    const member = await person()
+    return { ...member, ...(await addPasskey(member.browser)) }
   }
   const list = async (browser: Browser) => (await browser.call<Listed>("GET", "/v1/me/passkeys")).body.passkeys
   const refusals = async (browser: Browser, credential: Credential, forgeries: readonly Forgery[]) => {
@@ -216,8 +216,8 @@ onBothStores("passkeys", ({ start }) => {
     expect((await browser.call("PATCH", `/v1/me/passkeys/${id}`, { name: "Phone" })).status).to.equal(200)
     expect((await browser.call("DELETE", `/v1/me/passkeys/${id}`)).status).to.equal(200)
     const own = await until("two mails", () => {
-      const sent = host.mails.filter(({ to }) => to.includes(email))
-      return sent.length === 2 && sent
+      const mails = host.mails.filter(({ to }) => to.includes(email))
+      return mails.length === 2 && mails
     })
     expect(own.map(({ subject }) => subject)).to.deep.equal(["A passkey was added", "A passkey was removed"])
     expect(own[1]?.text).to.include("Phone")

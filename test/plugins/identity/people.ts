@@ -62,8 +62,8 @@ export class Browser {
   }
 
   /** "in", or status and reason of the refusal. */
-  async enter(given: object, headers: Record<string, string> = {}) {
-    const { status, body } = await this.call("POST", "/console-session", given, headers)
+  async enter(input: object, headers: Record<string, string> = {}) {
+    const { status, body } = await this.call("POST", "/console-session", input, headers)
     return status === 204 ? "in" : [status, body.details.reason]
   }
 
@@ -99,8 +99,8 @@ export async function mailedTo(host: TestHost, received: readonly ReceivedMail[]
 /** A browser of a user who has just signed in. */
 export async function signedIn(host: TestHost, user: User): Promise<Browser> {
   const browser = new Browser(host.url)
-  const given = { user: user.id, organization: null, method: "email_code", device: "firefox, desktop", address: "" } as const
-  const { text } = await host.get(UnitsOfWork).run((work) => host.get(UserSessions).open(work, given))
+  const input = { user: user.id, organization: null, method: "email_code", device: "firefox, desktop", address: "" } as const
+  const { text } = await host.get(UnitsOfWork).run((work) => host.get(UserSessions).open(work, input))
   browser.cookies.set("__Host-mr_session", text)
   return browser
 }

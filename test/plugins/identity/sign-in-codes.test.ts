@@ -30,15 +30,15 @@ onBothStores("sign-in codes", ({ start }) => {
     const email = `person-${++count}@example.com`
     return { email, user: await addUser(host, email), own: browser() }
   }
-  const asked = async (mails = 1) => {
-    const one = await person()
-    expect((await one.own.requestCode(one.email)).status).to.equal(202)
-    return { ...one, ...(await mailedTo(host, mailbox.received, one.email, mails)) }
+  const requestCode = async (mails = 1) => {
+    const member = await person()
+    expect((await member.own.requestCode(member.email)).status).to.equal(202)
+    return { ...member, ...(await mailedTo(host, mailbox.received, member.email, mails)) }
   }
   const wrongOf = (code: string) => String((Number(code) + 1) % 1_000_000).padStart(6, "0")
 
   it("open a session with the code, in a cookie of this host alone", async () => {
-    const { email, own, code } = await asked()
+    const { email, own, code } = await requestCode()
     const answer = await own.call("POST", "/console-session", { email_code: ` ${code.slice(0, 3)} ${code.slice(3)} ` })
     expect(answer.status).to.equal(204)
     expect(answer.headers.getSetCookie().find((text) => text.startsWith(session)))
@@ -53,28 +53,28 @@ onBothStores("sign-in codes", ({ start }) => {
   })
 
   it("open a session with the link, by a POST alone, at a path of the console", async () => {
-    const one = await person()
-    await one.own.requestCode(one.email, { next: "/console/datasets" })
-    const { url: link, link: token } = await mailedTo(host, mailbox.received, one.email)
+    const member = await person()
+    await member.own.requestCode(member.email, { next: "/console/datasets" })
+    const { url: link, link: token } = await mailedTo(host, mailbox.received, member.email)
     expect(link.origin + link.pathname).to.equal(`${url}/console/datasets`)
     for (let n = 0; n < 3; n++) expect((await fetch(host.url + link.pathname)).status).to.equal(200)
-    expect(await one.own.enter({ link: token })).to.equal("in")
-    expect(await one.own.me()).to.equal(one.email)
+    expect(await member.own.enter({ link: token })).to.equal("in")
+    expect(await member.own.me()).to.equal(member.email)
   })
 
   it("answer the same for an unknown address, which gets no mail", async () => {
     const before = mailbox.received.length
-    const [known, unknown] = [await person(), browser()]
-    const answers = [await known.own.requestCode(known.email), await unknown.requestCode("nobody@example.com")]
+    const [member, unknown] = [await person(), browser()]
+    const answers = [await member.own.requestCode(member.email), await unknown.requestCode("nobody@example.com")]
     expect(new Set(answers.map(({ status, body }) => JSON.stringify([status, Object.keys(body)]))).size).to.equal(1)
-    expect([...unknown.cookies.keys()]).to.deep.equal([...known.own.cookies.keys()])
-    await mailedTo(host, mailbox.received, known.email)
+    expect([...unknown.cookies.keys()]).to.deep.equal([...member.own.cookies.keys()])
+    await mailedTo(host, mailbox.received, member.email)
     host.clock.move(5_000)
-    expect(mailbox.received.slice(before).flatMap(({ recipients }) => recipients)).to.deep.equal([known.email])
+    expect(mailbox.received.slice(before).flatMap(({ recipients }) => recipients)).to.deep.equal([member.email])
   })
 
   it("refuse the code and the link in another browser, and the code of another address", async () => {
-    const [ada, eve] = [await asked(), await asked()]
+    const [ada, eve] = [await requestCode(), await requestCode()]
     expect(await browser().enter({ email_code: ada.code })).to.deep.equal([401, "sign_in_code_ended"])
     expect(await browser().enter({ link: ada.link })).to.deep.equal([401, "sign_in_code_ended"])
     expect(await eve.own.enter({ link: ada.link })).to.deep.equal([401, "sign_in_code_ended"])
@@ -83,21 +83,21 @@ onBothStores("sign-in codes", ({ start }) => {
   })
 
   it("work once, code and link together", async () => {
-    const { own, code, link } = await asked()
+    const { own, code, link } = await requestCode()
     const nonce = own.cookies.get("__Host-mr_sign_in") ?? ""
     expect(await own.enter({ email_code: code })).to.equal("in")
-    for (const given of [{ email_code: code }, { link }]) {
+    for (const input of [{ email_code: code }, { link }]) {
       own.cookies.set("__Host-mr_sign_in", nonce)
-      expect(await own.enter(given)).to.deep.equal([401, "sign_in_code_ended"])
+      expect(await own.enter(input)).to.deep.equal([401, "sign_in_code_ended"])
     }
   })
 
   it("open one session for two concurrent uses", async () => {
-    const { own, code, link } = await asked()
-    const uses = [{ email_code: code }, { link }, { email_code: code }].map((given) => {
+    const { own, code, link } = await requestCode()
+    const uses = [{ email_code: code }, { link }, { email_code: code }].map((input) => {
       const copy = browser()
       for (const [name, value] of own.cookies) copy.cookies.set(name, value)
-      return copy.enter(given)
+      return copy.enter(input)
     })
     const answers = await Promise.all(uses)
     expect(answers.filter((answer) => answer === "in")).to.have.length(1)
@@ -105,32 +105,32 @@ onBothStores("sign-in codes", ({ start }) => {
   })
 
   it("end with the fifth wrong try, also if the tries are concurrent", async () => {
-    const { own, code } = await asked()
+    const { own, code } = await requestCode()
     const wrong = { email_code: wrongOf(code) }
-    const left: unknown[] = []
-    for (let n = 0; n < 4; n++) left.push((await own.call("POST", "/console-session", wrong)).body.details.tries_left)
-    expect(left).to.deep.equal([4, 3, 2, 1])
+    const remaining: unknown[] = []
+    for (let n = 0; n < 4; n++) remaining.push((await own.call("POST", "/console-session", wrong)).body.details.tries_left)
+    expect(remaining).to.deep.equal([4, 3, 2, 1])
     expect(await own.enter(wrong)).to.deep.equal([401, "sign_in_code_ended"])
     expect(await own.enter({ email_code: code })).to.deep.equal([401, "sign_in_code_ended"])
 
-    const other = await asked()
+    const other = await requestCode()
     const tries = await Promise.all(Array.from({ length: 12 }, () => other.own.enter({ email_code: wrongOf(other.code) })))
     expect(tries.filter((answer) => answer[1] === "sign_in_code_wrong")).to.have.length(4)
     expect(await other.own.enter({ email_code: other.code })).to.deep.equal([401, "sign_in_code_ended"])
   })
 
   it("end after ten minutes", async () => {
-    const [code, link] = [await asked(), await asked()]
+    const [code, link] = [await requestCode(), await requestCode()]
     host.clock.move(600_000)
     expect(await code.own.enter({ email_code: code.code })).to.deep.equal([401, "sign_in_code_ended"])
     expect(await link.own.enter({ link: link.link })).to.deep.equal([401, "sign_in_code_ended"])
   })
 
   it("name the public URL, regardless of the Host header", async () => {
-    const one = await person()
+    const member = await person()
     const evil = { host: "evil.test", origin: "https://evil.test", "x-forwarded-host": "evil.test", forwarded: "host=evil.test" }
-    expect(await statusOf(host.url, evil, one.email)).to.equal(202)
-    const { text } = await mailedTo(host, mailbox.received, one.email)
+    expect(await statusOf(host.url, evil, member.email)).to.equal(202)
+    const { text } = await mailedTo(host, mailbox.received, member.email)
     expect(text).to.include(`${url}/console#link=`).and.not.include("evil.test")
   })
 
@@ -162,7 +162,7 @@ onBothStores("sign-in codes", ({ start }) => {
   })
 
   it("are requested and used by the service's own pages alone", async () => {
-    const { email, own, code } = await asked()
+    const { email, own, code } = await requestCode()
     for (const headers of [{ origin: "https://evil.test" }, { "sec-fetch-site": "cross-site" }]) {
       expect((await own.requestCode(email, {}, headers)).body.details.reason).to.equal("origin_not_allowed")
       expect(await own.enter({ email_code: code }, headers)).to.deep.equal([403, "origin_not_allowed"])
@@ -172,7 +172,7 @@ onBothStores("sign-in codes", ({ start }) => {
   })
 
   it("give a browser a new session, and end the one that it had", async () => {
-    const [ada, eve] = [await asked(), await asked()]
+    const [ada, eve] = [await requestCode(), await requestCode()]
     expect(await ada.own.enter({ email_code: ada.code })).to.equal("in")
     const planted = ada.own.cookies.get(session) ?? ""
     eve.own.cookies.set(session, planted)
@@ -191,7 +191,7 @@ onBothStores("sign-in codes", ({ start }) => {
   })
 
   it("refresh the session of a person who signs in again: same session, new text, a fresh sign-in", async () => {
-    const { email, own, code } = await asked()
+    const { email, own, code } = await requestCode()
     await own.enter({ email_code: code })
     const text = own.cookies.get(session) ?? ""
     const idOf = async () => (await own.call<{ credential: { id: string } }>("GET", "/v1/me")).body.credential.id
@@ -205,7 +205,7 @@ onBothStores("sign-in codes", ({ start }) => {
   })
 
   it("keep no code, link or nonce in the store", async () => {
-    const { own, code, link } = await asked()
+    const { own, code, link } = await requestCode()
     const { Store } = await import("#core")
     const stored = JSON.stringify(await host.get(Store).open(collectionNamed(host, "sign_in_codes")).find({}))
     for (const secret of [link, own.cookies.get("__Host-mr_sign_in") ?? ""]) expect(stored).to.not.include(secret)
@@ -217,9 +217,9 @@ onBothStores("sign-in codes", ({ start }) => {
 /** Sends a Host header of its own, as no browser and no `fetch` does. */
 function statusOf(url: string, headers: Record<string, string>, email: string): Promise<number | undefined> {
   return new Promise((resolve, reject) => {
-    const sent = request(`${url}/console-session/code`, { method: "POST", headers: { ...headers, "content-type": "application/json" } })
-    sent.once("response", (response) => resolve(response.resume().statusCode)).once("error", reject)
-    sent.end(JSON.stringify({ email }))
+    const outgoing = request(`${url}/console-session/code`, { method: "POST", headers: { ...headers, "content-type": "application/json" } })
+    outgoing.once("response", (response) => resolve(response.resume().statusCode)).once("error", reject)
+    outgoing.end(JSON.stringify({ email }))
   })
 }
 

@@ -53,8 +53,8 @@ describe("interactive sessions", () => {
 
   it("act as their user, in the organization that each call names", async () => {
     const { text, session } = await open()
-    const { body, seen } = await me(text)
-    expect(seen).to.deep.equal(["default", "admin"])
+    const { body, seen: received } = await me(text)
+    expect(received).to.deep.equal(["default", "admin"])
     expect([body.credential.id, body.credential.kind, body.user.email]).to.deep.equal([session.id, "session", "ada@example.com"])
     expect((await me(text, "other")).seen).to.deep.equal(["other", "guest"])
     for (const beyond of ["strangers", "missing"]) expect((await me(text, beyond)).seen).to.deep.equal([404, "organization_not_accessible"])
@@ -147,8 +147,8 @@ describe("interactive sessions", () => {
   it("end all, also more than a thousand", async () => {
     const user = await host.get(UnitsOfWork).run((work) => host.get(Users).add(work, { email: "many@example.com" }))
     const sessions = host.get(UserSessions)
-    const given = { user: user.id, organization: null, method: "email_code", device: "", address: "" } as const
-    const opened = await host.get(UnitsOfWork).run((work) => Array.from({ length: 1_002 }, () => sessions.open(work, given)))
+    const input = { user: user.id, organization: null, method: "email_code", device: "", address: "" } as const
+    const opened = await host.get(UnitsOfWork).run((work) => Array.from({ length: 1_002 }, () => sessions.open(work, input)))
     const [first, last] = [opened[0], opened.at(-1)]
     expect(await host.get(UnitsOfWork).run((work) => sessions.endAllOf(work, user.id, { except: first?.session.id ?? "" }))).to.equal(1_001)
     expect((await me(last?.text ?? "")).seen).to.deep.equal([401, "session_ended"])

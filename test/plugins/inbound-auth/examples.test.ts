@@ -29,8 +29,8 @@ describe("examples of auth modes", () => {
         const document = PipelineDocument.parse({ name: "Example", ...(parse(yaml) as object) })
         expect(document.auth_mode, title).to.equal(mode)
         const harness = await PipelineHarness.in(rehearsal, "example")
-        const made = await harness.make(document)
-        const page = made.stored.document.owner_artifact_id
+        const pipeline = await harness.make(document)
+        const page = pipeline.stored.document.owner_artifact_id
         const body = { email: "ada@example.com", ...(page === null ? {} : { _envelope: { artifact_id: page } }) }
         const event = (signWith: SentEvent["signWith"]): SentEvent => ({
           method: "POST",
@@ -39,11 +39,11 @@ describe("examples of auth modes", () => {
           body: Buffer.from(JSON.stringify(body)),
           signWith,
         })
-        const accepted = await harness.send(made, event({ secret: "" }))
+        const accepted = await harness.send(pipeline, event({ secret: "" }))
         expect(accepted.entry.verdict, `${mode}: ${title}`).to.include({ ok: true, mode })
-        if (made.secret === undefined) continue
+        if (pipeline.secret === undefined) continue
         for (const signWith of [undefined, { secret: "another-secret-of-the-same-length-or-so" }]) {
-          const { entry, response } = await harness.send(made, event(signWith))
+          const { entry, response } = await harness.send(pipeline, event(signWith))
           expect([entry.verdict.ok, entry.status, response.status], `${mode}: ${title}`).to.deep.equal([false, "rejected", 401])
         }
       }

@@ -81,14 +81,14 @@ describe("canonical requests", () => {
   it("contentful: escapes the query as a whole, and wants the time among the signed headers", async () => {
     const judge = async (names: string, headers: string) => {
       const text = `POST\n${new URL(endpoint).pathname}?foo%253Dbar%2526x%253D1\n${headers}\n{}`
-      const sent = {
+      const message = {
         "x-contentful-timestamp": String(now),
         "x-contentful-signed-headers": names,
         "x-contentful-signature": hex(text),
         "x-name": " My Hook ",
       }
       const verdict = await providerOf("contentful", { secrets: [key] }).verify(
-        inbound({ url: `${endpoint}?foo=bar&x=1`, body: "{}", headers: sent }),
+        inbound({ url: `${endpoint}?foo=bar&x=1`, body: "{}", headers: message }),
       )
       return verdict.ok ? "ok" : verdict.cause
     }
@@ -125,13 +125,13 @@ describe("fetching keys", () => {
   })
 
   it("follows no redirect and does not wait for ever", async () => {
-    let seen: RequestInit | undefined
+    let observed: RequestInit | undefined
     const spy = createKeyFetcher(async (_url, init) => {
-      seen = init
+      observed = init
       return new Response("key")
     })
     await spy.get("https://a.test/k")
-    expect(seen?.redirect).to.equal("error")
-    expect(seen?.signal).to.be.instanceOf(AbortSignal)
+    expect(observed?.redirect).to.equal("error")
+    expect(observed?.signal).to.be.instanceOf(AbortSignal)
   })
 })

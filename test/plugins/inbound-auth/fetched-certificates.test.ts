@@ -10,10 +10,10 @@ const time = new Date(at).toISOString()
 const year_ms = 31_536_000_000
 const { pem: certificate, key } = selfSigned(new Date(at - year_ms), new Date(at + year_ms))
 
-function fetcherOf(asked: string[]) {
+function fetcherOf(requests: string[]) {
   return {
     get: async (url: string) => {
-      asked.push(url)
+      requests.push(url)
       return certificate
     },
   }
@@ -30,8 +30,8 @@ describe("PayPal", () => {
   })
 
   it("verifies, and asks for the certificate once", async () => {
-    const asked: string[] = []
-    const verifier = providerOf("paypal", { secrets: ["other", "1JE4291016473214C"], fetcher: fetcherOf(asked) })
+    const requests: string[] = []
+    const verifier = providerOf("paypal", { secrets: ["other", "1JE4291016473214C"], fetcher: fetcherOf(requests) })
     const expected = {
       ok: true,
       secretId: "secret-2",
@@ -41,15 +41,15 @@ describe("PayPal", () => {
     }
     for (let round = 0; round < 3; round++)
       expect(await verifier.verify(inbound({ body, headers: headers(), receivedAt: at }))).to.deep.equal(expected)
-    expect(asked).to.have.length(1)
+    expect(requests).to.have.length(1)
     expect(causeOf(await verifier.verify(inbound({ body: `${body} `, headers: headers(), receivedAt: at })))).to.equal("wrong_secret")
     expect(causeOf(await verifier.verify(inbound({ body, headers: headers(), receivedAt: at + 301_000 })))).to.equal("timestamp_too_old")
     expect(causeOf(await verifier.verify(inbound({ body, headers: headers(), receivedAt: at + 2 * year_ms })))).to.equal("key_expired")
   })
 
   it("fetches from no other host or path", async () => {
-    const asked: string[] = []
-    const verifier = providerOf("paypal", { secrets: ["1JE4291016473214C"], fetcher: fetcherOf(asked) })
+    const requests: string[] = []
+    const verifier = providerOf("paypal", { secrets: ["1JE4291016473214C"], fetcher: fetcherOf(requests) })
     for (const url of [
       "https://api.paypal.com.evil.test/v1/notifications/certs/CERT-1",
       "https://evil.test/v1/notifications/certs/CERT-1",
@@ -60,7 +60,7 @@ describe("PayPal", () => {
     ]) {
       expect(causeOf(await verifier.verify(inbound({ body, headers: headers(url), receivedAt: at }))), url).to.equal("foreign_key")
     }
-    expect(asked).to.deep.equal([])
+    expect(requests).to.deep.equal([])
   })
 })
 
@@ -90,8 +90,8 @@ function snsBody(change: Record<string, string> = {}, version = "2"): string {
 }
 
 describe("Amazon SNS", () => {
-  const verify = (body: string, asked: string[] = []) =>
-    providerOf("aws_sns", { config: { topic_arn: topic }, fetcher: fetcherOf(asked) }).verify(
+  const verify = (body: string, requests: string[] = []) =>
+    providerOf("aws_sns", { config: { topic_arn: topic }, fetcher: fetcherOf(requests) }).verify(
       inbound({ body, headers: { "content-type": "text/plain" }, receivedAt: at }),
     )
 
@@ -111,7 +111,7 @@ describe("Amazon SNS", () => {
   it("refuses changed messages, other topics and foreign certificates", async () => {
     expect(causeOf(await verify(snsBody().replace("hello", "hullo")))).to.equal("body_modified")
     expect(causeOf(await verify(snsBody({ TopicArn: `${topic}2` })))).to.equal("wrong_audience")
-    const asked: string[] = []
+    const requests: string[] = []
     for (const url of [
       "https://sns.evil.test/x.pem",
       "https://sns.eu-west-1.amazonaws.com.evil.test/x.pem",
@@ -119,9 +119,9 @@ describe("Amazon SNS", () => {
       "https://sns.eu-west-1.amazonaws.com/../x.pem",
       "http://sns.eu-west-1.amazonaws.com/x.pem",
     ]) {
-      expect(causeOf(await verify(snsBody({ SigningCertURL: url }), asked)), url).to.equal("foreign_key")
+      expect(causeOf(await verify(snsBody({ SigningCertURL: url }), requests)), url).to.equal("foreign_key")
     }
-    expect(asked).to.deep.equal([])
+    expect(requests).to.deep.equal([])
   })
 
   it("confirms a subscription of its topic once the message verifies, and no other", async () => {
@@ -132,11 +132,11 @@ describe("Amazon SNS", () => {
       snsBody({ Type: "SubscriptionConfirmation", Token: "abc", SubscribeURL: address, ...change })
     const run = (body: string) =>
       new Promise<{ asked: string[]; note: string }>((resolve) => {
-        const asked: string[] = []
+        const requests: string[] = []
         const verifier = providerOf("aws_sns", {
           config: { topic_arn: topic },
-          fetcher: fetcherOf(asked),
-          note: (note) => resolve({ asked, note }),
+          fetcher: fetcherOf(requests),
+          note: (note) => resolve({ asked: requests, note }),
         })
         expect(verifier.handshake?.(inbound({ body, headers, receivedAt: at }))).to.deep.equal({ status: 200, body: "" })
       })

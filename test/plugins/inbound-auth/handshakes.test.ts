@@ -3,16 +3,17 @@
 import { createHmac, generateKeyPairSync, sign } from "node:crypto"
 import { expect } from "chai"
 import fc from "fast-check"
-import { causeOf, endpoint, form, type Given, inbound, type Made, now, providerOf } from "./requests.ts"
+import { causeOf, endpoint, form, inbound, type Made, now, providerOf, type RequestInput } from "./requests.ts"
 import { senders } from "./senders.ts"
 
 const key = "correct horse battery staple"
-const shake = (provider: string, given: Given, made: Made = { secrets: [key] }) => providerOf(provider, made).handshake?.(inbound(given))
-const get = (query: Record<string, string>): Given => ({ method: "GET", url: `${endpoint}?${new URLSearchParams(query)}` })
+const shake = (provider: string, input: RequestInput, pipeline: Made = { secrets: [key] }) =>
+  providerOf(provider, pipeline).handshake?.(inbound(input))
+const get = (query: Record<string, string>): RequestInput => ({ method: "GET", url: `${endpoint}?${new URLSearchParams(query)}` })
 const hmac = (text: string, encoding: "hex" | "base64") => createHmac("sha256", key).update(text).digest(encoding)
 
-function signedBy(provider: string, body: string): Given {
-  const sender = senders.find((one) => one.provider === provider)
+function signedBy(provider: string, body: string): RequestInput {
+  const sender = senders.find((item) => item.provider === provider)
   if (!sender) throw new Error(`no sender for ${provider}`)
   return sender.send(body, now)
 }
@@ -27,23 +28,23 @@ describe("handshakes", () => {
   })
 
   it("meta: the challenge for the verify token, 403 otherwise", () => {
-    const made = { secrets: [key], config: { verify_token: "chosen-token" } }
+    const created = { secrets: [key], config: { verify_token: "chosen-token" } }
     const query = { "hub.mode": "subscribe", "hub.verify_token": "chosen-token", "hub.challenge": "1158201444" }
     for (const provider of ["meta_lead_ads", "meta_whatsapp"]) {
-      expect(shake(provider, get(query), made)).to.deep.include({ status: 200, body: "1158201444" })
-      expect(shake(provider, get({ ...query, "hub.verify_token": "another-token" }), made)).to.include({ status: 403 })
+      expect(shake(provider, get(query), created)).to.deep.include({ status: 200, body: "1158201444" })
+      expect(shake(provider, get({ ...query, "hub.verify_token": "another-token" }), created)).to.include({ status: 403 })
       expect(shake(provider, get(query), { secrets: [key] })).to.include({ status: 403 })
-      expect(shake(provider, { ...get(query), method: "POST" }, made)).to.equal(undefined)
+      expect(shake(provider, { ...get(query), method: "POST" }, created)).to.equal(undefined)
     }
   })
 
   it("echoes are plain text, short and printable", () => {
-    for (const [provider, given] of [
+    for (const [provider, input] of [
       ["dropbox", get({ challenge: "abc" })],
       ["microsoft_graph", { url: `${endpoint}?validationToken=abc` }],
       ["front", { headers: { "x-front-challenge": "abc" }, body: "{}" }],
     ] as const) {
-      expect(shake(provider, given)).to.deep.equal({
+      expect(shake(provider, input)).to.deep.equal({
         status: 200,
         headers: { "content-type": "text/plain; charset=utf-8", "x-content-type-options": "nosniff" },
         body: "abc",
@@ -61,14 +62,14 @@ describe("handshakes", () => {
   })
 
   it("asana: takes a delivered secret only while there is none", async () => {
-    const given = { headers: { "x-hook-secret": "s3cr3t" } }
-    expect(shake("asana", given, {})).to.deep.equal({
+    const input = { headers: { "x-hook-secret": "s3cr3t" } }
+    expect(shake("asana", input, {})).to.deep.equal({
       status: 200,
       headers: { "x-hook-secret": "s3cr3t" },
       body: "",
       deliveredSecret: "s3cr3t",
     })
-    const later = shake("asana", given)
+    const later = shake("asana", input)
     expect(later).to.include({ status: 409 })
     expect(later).not.to.have.property("deliveredSecret")
     expect(shake("asana", signedBy("asana", '{"events":[]}'))).to.deep.equal({ status: 200, body: "" })
@@ -77,9 +78,9 @@ describe("handshakes", () => {
   })
 
   it("notion: takes a delivered token only while there is none", () => {
-    const given = { body: '{"verification_token":"secret_abc"}' }
-    expect(shake("notion", given, {})).to.deep.equal({ status: 200, body: "", deliveredSecret: "secret_abc" })
-    expect(shake("notion", given)).to.deep.equal({ status: 409, body: "" })
+    const input = { body: '{"verification_token":"secret_abc"}' }
+    expect(shake("notion", input, {})).to.deep.equal({ status: 200, body: "", deliveredSecret: "secret_abc" })
+    expect(shake("notion", input)).to.deep.equal({ status: 409, body: "" })
     expect(shake("notion", { body: '{"verification_token":"x","type":"page"}' }, {})).to.equal(undefined)
   })
 
@@ -116,7 +117,7 @@ describe("handshakes", () => {
   it("no handshake is a signing oracle: no answer verifies as a delivery of the text asked for", () =>
     fc.assert(
       fc.asyncProperty(fc.oneof(fc.json(), fc.string(), fc.stringMatching(/^[0-9eE.+-]{8,20}$/)), async (text) => {
-        const asked = [
+        const requests = [
           ["linkedin", get({ challengeCode: text }), "x-li-signature", "challengeResponse"],
           ["x", get({ crc_token: text }), "x-twitter-webhooks-signature", "response_token"],
           [
@@ -126,8 +127,8 @@ describe("handshakes", () => {
             "encryptedToken",
           ],
         ] as const
-        for (const [provider, given, header, field] of asked) {
-          const answer = shake(provider, given)
+        for (const [provider, input, header, field] of requests) {
+          const answer = shake(provider, input)
           if (answer?.status !== 200) continue
           const signature = JSON.parse(answer.body)[field]
           const time = provider === "zoom" ? { "x-zm-request-timestamp": String(Math.floor(now / 1_000)) } : {}
@@ -143,17 +144,17 @@ describe("handshakes", () => {
 
   it("twitch: the challenge of a signed verification", () => {
     const headers = { "twitch-eventsub-message-type": "webhook_callback_verification" }
-    const given = signedBy("twitch", '{"challenge":"pogchamp"}')
-    expect(shake("twitch", { ...given, headers: { ...given.headers, ...headers } })).to.deep.include({ status: 200, body: "pogchamp" })
-    expect(shake("twitch", { ...given, headers: { ...given.headers, ...headers } }, { secrets: ["other"] })).to.equal(undefined)
-    expect(shake("twitch", given)).to.equal(undefined)
+    const input = signedBy("twitch", '{"challenge":"pogchamp"}')
+    expect(shake("twitch", { ...input, headers: { ...input.headers, ...headers } })).to.deep.include({ status: 200, body: "pogchamp" })
+    expect(shake("twitch", { ...input, headers: { ...input.headers, ...headers } }, { secrets: ["other"] })).to.equal(undefined)
+    expect(shake("twitch", input)).to.equal(undefined)
   })
 
   it("discord: answers signed pings, 401 to wrongly signed ones, and leaves events alone", () => {
     const pair = generateKeyPairSync("ed25519")
     const secrets = [pair.publicKey.export({ type: "spki", format: "der" }).subarray(-32).toString("hex")]
     const at = String(Math.floor(now / 1_000))
-    const ping = (body: string): Given => ({
+    const ping = (body: string): RequestInput => ({
       body,
       headers: { "x-signature-timestamp": at, "x-signature-ed25519": sign(null, Buffer.from(at + body), pair.privateKey).toString("hex") },
     })
@@ -196,8 +197,8 @@ describe("handshakes", () => {
       ["intercom", '{"topic":"ping"}', {}],
     ] as const
     for (const [provider, body, extra] of pings) {
-      const given = signedBy(provider, body)
-      expect(shake(provider, { ...given, headers: { ...given.headers, ...extra } }), provider).to.deep.equal({ status: 200, body: "" })
+      const input = signedBy(provider, body)
+      expect(shake(provider, { ...input, headers: { ...input.headers, ...extra } }), provider).to.deep.equal({ status: 200, body: "" })
       expect(shake(provider, { body, headers: extra }), provider).to.equal(undefined)
     }
     const sync = { "x-goog-resource-state": "sync", "x-goog-channel-token": key }

@@ -42,15 +42,18 @@ describe("hmac_sha256", () => {
 
   it("with require_timestamp signs the time and holds the window", async () => {
     const at = Math.floor(now / 1_000)
-    const sent = (time: number | string) => ({ "x-signature-timestamp": String(time), "x-signature-256": `sha256=${mac(`${time}.{}`)}` })
-    expect(await judge({ require_timestamp: true }, sent(at))).to.equal("ok")
-    expect(await judge({ require_timestamp: true }, sent(at - 302))).to.equal("timestamp_too_old")
-    expect(await judge({ require_timestamp: true }, sent(at + 302))).to.equal("timestamp_in_future")
-    expect(await judge({ require_timestamp: true, tolerance_s: 600 }, sent(at - 302))).to.equal("ok")
-    expect(await judge({ require_timestamp: true }, sent("tomorrow"))).to.equal("timestamp_malformed")
+    const signedAt = (time: number | string) => ({
+      "x-signature-timestamp": String(time),
+      "x-signature-256": `sha256=${mac(`${time}.{}`)}`,
+    })
+    expect(await judge({ require_timestamp: true }, signedAt(at))).to.equal("ok")
+    expect(await judge({ require_timestamp: true }, signedAt(at - 302))).to.equal("timestamp_too_old")
+    expect(await judge({ require_timestamp: true }, signedAt(at + 302))).to.equal("timestamp_in_future")
+    expect(await judge({ require_timestamp: true, tolerance_s: 600 }, signedAt(at - 302))).to.equal("ok")
+    expect(await judge({ require_timestamp: true }, signedAt("tomorrow"))).to.equal("timestamp_malformed")
     expect(await judge({ require_timestamp: true }, { "x-signature-256": `sha256=${mac("{}")}` })).to.equal("timestamp_missing")
-    expect(await judge({ require_timestamp: true }, { ...sent(at), "x-signature-timestamp": String(at + 1) })).to.equal("wrong_secret")
-    expect(await judge({}, { ...sent(at), "x-signature-256": `sha256=${mac("{}")}` }), "an unsigned time is not read").to.equal("ok")
+    expect(await judge({ require_timestamp: true }, { ...signedAt(at), "x-signature-timestamp": String(at + 1) })).to.equal("wrong_secret")
+    expect(await judge({}, { ...signedAt(at), "x-signature-256": `sha256=${mac("{}")}` }), "an unsigned time is not read").to.equal("ok")
   })
 
   it("any live secret verifies and is named; none or an empty one refuses", async () => {
@@ -112,11 +115,11 @@ describe("timestamped_signature", () => {
   })
 
   it("signs as it verifies, and refuses other patterns", async () => {
-    for (const given of [{ header: "Acme-Signature" }, { header: "X-Proof", pattern: "s={signature} at={timestamp}", unit: "ms" }]) {
-      const config = timestampedSignature.config.parse(given)
+    for (const input of [{ header: "Acme-Signature" }, { header: "X-Proof", pattern: "s={signature} at={timestamp}", unit: "ms" }]) {
+      const config = timestampedSignature.config.parse(input)
       const unsigned = request("content-type", "application/json")
       const { headers = {} } = (await timestampedSignature.sign?.({ config, secret, request: unsigned, pipeline, deps: {} })) ?? {}
-      expect(causeOf(await verifierOf(given).verify({ ...unsigned, headers: { ...unsigned.headers, ...headers } }))).to.equal("ok")
+      expect(causeOf(await verifierOf(input).verify({ ...unsigned, headers: { ...unsigned.headers, ...headers } }))).to.equal("ok")
     }
     for (const pattern of ["{signature}", "t={timestamp}", "t={timestamp}v1={signature}", "a b={timestamp},v1={signature}"])
       expect(() => timestampedSignature.config.parse({ header: "X-Proof", pattern }), pattern).to.throw(/t=\{timestamp\}/)

@@ -83,11 +83,11 @@ describe("official libraries", () => {
 
   it("twilio: a JSON body needs its hash in the signed URL", async () => {
     const body = '{"a":1}'
-    const verify = (url: string, provider: string, sent = body) =>
+    const verify = (url: string, provider: string, payload = body) =>
       providerOf(provider, { secrets: ["token"] }).verify(
         inbound({
           url,
-          body: sent,
+          body: payload,
           headers: { "content-type": "application/json", "x-twilio-signature": twilio.getExpectedTwilioSignature("token", url, {}) },
         }),
       )

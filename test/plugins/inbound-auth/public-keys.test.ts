@@ -70,23 +70,23 @@ describe("public-key signatures", () => {
   for (const { provider, secret, headers, signature } of cases) {
     it(`${provider}: right ones pass, any change is refused`, async () => {
       const body = '[{"a":"ü"}]'
-      const sent = headers(body)
+      const message = headers(body)
       const verifier = providerOf(provider, { secrets: [secret] })
-      const judge = async (change: object) => causeOf(await verifier.verify(inbound({ body, headers: sent, ...change })))
-      expect(await verifier.verify(inbound({ body, headers: sent }))).to.deep.include({
+      const judge = async (change: object) => causeOf(await verifier.verify(inbound({ body, headers: message, ...change })))
+      expect(await verifier.verify(inbound({ body, headers: message }))).to.deep.include({
         ok: true,
         secretId: "secret-1",
         proof: { headers: [signature] },
       })
       expect(verifier.coversBody).to.equal(true)
       expect(await judge({ body: `${body}x` })).to.equal("wrong_secret")
-      expect(await judge({ headers: { ...sent, [signature]: `${sent[signature]}`.replace(/.$/, "!") } })).to.be.oneOf([
+      expect(await judge({ headers: { ...message, [signature]: `${message[signature]}`.replace(/.$/, "!") } })).to.be.oneOf([
         "malformed_signature",
         "wrong_secret",
       ])
-      expect(await judge({ headers: { ...sent, [signature]: "AAAA" } })).to.be.oneOf(["malformed_signature", "wrong_secret"])
+      expect(await judge({ headers: { ...message, [signature]: "AAAA" } })).to.be.oneOf(["malformed_signature", "wrong_secret"])
       expect(await judge({ headers: {} })).to.equal("missing_header")
-      expect(causeOf(await providerOf(provider).verify(inbound({ body, headers: sent })))).to.equal("no_secret")
+      expect(causeOf(await providerOf(provider).verify(inbound({ body, headers: message })))).to.equal("no_secret")
     })
   }
 
@@ -201,11 +201,11 @@ describe("signed tokens", () => {
   })
 
   it("constant_contact: verifies a detached token with the published keys", async () => {
-    const asked: string[] = []
+    const requests: string[] = []
     const keys = JSON.stringify({ keys: [await exportJWK(rsa.publicKey)] })
     const fetcher = {
       get: async (url: string) => {
-        asked.push(url)
+        requests.push(url)
         return keys
       },
     }
@@ -216,7 +216,7 @@ describe("signed tokens", () => {
     const verifier = providerOf("constant_contact", { fetcher })
     expect(causeOf(await verifier.verify(inbound({ body, headers })))).to.equal("ok")
     expect(causeOf(await verifier.verify(inbound({ body: "{}", headers })))).to.equal("wrong_secret")
-    expect(asked).to.deep.equal(["https://developer.constantcontact.com/.well-known/jwks.json"])
+    expect(requests).to.deep.equal(["https://developer.constantcontact.com/.well-known/jwks.json"])
     expect(causeOf(await providerOf("constant_contact", { config: { public_key: keys } }).verify(inbound({ body, headers })))).to.equal(
       "ok",
     )

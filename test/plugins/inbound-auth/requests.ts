@@ -12,7 +12,7 @@ import { findProvider } from "../../../plugins/inbound-auth/providers/table.ts"
 export const now = 1_767_323_045_678
 export const endpoint = "https://hooks.example.test/v1/inbound/in_0123456789abcdefghijkl"
 
-export interface Given {
+export interface RequestInput {
   readonly method?: string
   readonly url?: string
   readonly headers?: Readonly<Record<string, string | readonly string[]>>
@@ -20,7 +20,7 @@ export interface Given {
   readonly receivedAt?: number
 }
 
-export function inbound({ method = "POST", url = endpoint, headers = {}, body = "", receivedAt = now }: Given): InboundRequest {
+export function inbound({ method = "POST", url = endpoint, headers = {}, body = "", receivedAt = now }: RequestInput): InboundRequest {
   const query: Record<string, string | readonly string[]> = {}
   for (const [name, value] of new URL(url).searchParams) {
     const earlier = query[name]

@@ -168,7 +168,7 @@ describe("the plugin", () => {
     const modes: string[] = []
     const registrar = {
       provide: () => undefined,
-      authModes: (...given: { mode: string }[]) => modes.push(...given.map(({ mode }) => mode)),
+      authModes: (...inputs: { mode: string }[]) => modes.push(...inputs.map(({ mode }) => mode)),
     }
     inboundAuth.register(registrar as unknown as Registrar, {})
     expect(modes).to.have.members([

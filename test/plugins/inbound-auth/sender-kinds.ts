@@ -96,9 +96,9 @@ export function standard(provider: string, family: "svix" | "webhook"): Sender {
     covers: "body",
     window_s: 300,
     signedHeaders: ["id", "timestamp", "signature"].map((name) => `${family}-${name}`),
-    send(body, at, given = secret) {
+    send(body, at, input = secret) {
       const time = seconds(at)
-      const signature = mac("sha256", Buffer.from(given.replace("whsec_", ""), "base64"), "base64", `msg_1.${time}.${body}`)
+      const signature = mac("sha256", Buffer.from(input.replace("whsec_", ""), "base64"), "base64", `msg_1.${time}.${body}`)
       return { body, headers: { [`${family}-id`]: "msg_1", [`${family}-timestamp`]: time, [`${family}-signature`]: `v1,${signature}` } }
     },
   }

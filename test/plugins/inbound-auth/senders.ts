@@ -20,7 +20,7 @@ const sortedForm = (payload: string) =>
 
 const isForm = { "content-type": "application/x-www-form-urlencoded" }
 
-const written: readonly Sender[] = [
+const writes: readonly Sender[] = [
   plain("github", "x-hub-signature-256", "hex", "sha256="),
   plain("shopify", "x-shopify-hmac-sha256", "base64"),
   plain("shopify_events", "shopify-hmac-sha256", "base64"),
@@ -358,7 +358,7 @@ const written: readonly Sender[] = [
   },
 ]
 
-export const senders: readonly Sender[] = written.map((sender) =>
+export const senders: readonly Sender[] = writes.map((sender) =>
   sender.provider === "box" || sender.provider === "twitch" ? withFixedHeaders(sender) : sender,
 )
 
@@ -371,8 +371,8 @@ function withFixedHeaders(sender: Sender): Sender {
   return {
     ...sender,
     send(body, at, secret) {
-      const sent = sender.send(body, at, secret)
-      return { ...sent, headers: { ...sent.headers, ...fixed } }
+      const message = sender.send(body, at, secret)
+      return { ...message, headers: { ...message.headers, ...fixed } }
     },
   }
 }

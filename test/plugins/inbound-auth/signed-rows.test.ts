@@ -17,11 +17,11 @@ const payloads = fc.oneof(
 
 async function judge(
   sender: Sender,
-  sent: Sent,
+  message: Sent,
   { at = now, secrets = [sender.secret] }: { at?: number; secrets?: readonly string[] } = {},
 ) {
   const verifier = providerOf(sender.provider, { secrets, ...(sender.config && { config: sender.config }) })
-  return verifier.verify(inbound({ ...sent, receivedAt: at }))
+  return verifier.verify(inbound({ ...message, receivedAt: at }))
 }
 
 describe("signed rows of the provider table", () => {
@@ -56,9 +56,9 @@ describe("signed rows of the provider table", () => {
       it("refuses any one bit of what it covers changed", () =>
         fc.assert(
           fc.asyncProperty(fc.json(), fc.nat(), async (payload, place) => {
-            const sent = sender.send(payload, now)
-            const body = changed(sender, sent.body, place)
-            expect(causeOf(await judge(sender, { ...sent, body })), body).to.be.oneOf([
+            const message = sender.send(payload, now)
+            const body = changed(sender, message.body, place)
+            expect(causeOf(await judge(sender, { ...message, body })), body).to.be.oneOf([
               "wrong_secret",
               "body_modified",
               "malformed_signature",
@@ -68,23 +68,23 @@ describe("signed rows of the provider table", () => {
         ))
 
       it("refuses each signed header changed, absent, or sent twice differently", async () => {
-        const sent = sender.send('{"a":1}', now)
+        const message = sender.send('{"a":1}', now)
         for (const name of sender.signedHeaders) {
-          const value = sent.headers[name] ?? ""
+          const value = message.headers[name] ?? ""
           for (let index = 0; index < value.length; index++) {
             const headers = {
-              ...sent.headers,
+              ...message.headers,
               [name]: value.slice(0, index) + String.fromCharCode(value.charCodeAt(index) ^ 1) + value.slice(index + 1),
             }
-            const cause = causeOf(await judge(sender, { ...sent, headers }))
+            const cause = causeOf(await judge(sender, { ...message, headers }))
             if (!isIgnoredPart(sender, value, index)) expect(cause, `${name} at ${index}`).not.to.equal("ok")
           }
-          const { [name]: _left, ...rest } = sent.headers
-          expect(causeOf(await judge(sender, { ...sent, headers: rest })), `without ${name}`).not.to.equal("ok")
-          const twice = { ...sent.headers, [name]: [value, `${value}x`] } as unknown as Sent["headers"]
-          expect(causeOf(await judge(sender, { ...sent, headers: twice })), `${name} twice`).to.equal("duplicate_header")
-          const same = { ...sent.headers, [name]: [value, value] } as unknown as Sent["headers"]
-          expect(causeOf(await judge(sender, { ...sent, headers: same })), `${name} twice alike`).to.equal("ok")
+          const { [name]: _left, ...rest } = message.headers
+          expect(causeOf(await judge(sender, { ...message, headers: rest })), `without ${name}`).not.to.equal("ok")
+          const twice = { ...message.headers, [name]: [value, `${value}x`] } as unknown as Sent["headers"]
+          expect(causeOf(await judge(sender, { ...message, headers: twice })), `${name} twice`).to.equal("duplicate_header")
+          const same = { ...message.headers, [name]: [value, value] } as unknown as Sent["headers"]
+          expect(causeOf(await judge(sender, { ...message, headers: same })), `${name} twice alike`).to.equal("ok")
         }
       })
 
@@ -92,13 +92,13 @@ describe("signed rows of the provider table", () => {
         const window_ms = sender.window_s * 1_000
         it("holds its window to both sides, and tolerance_s moves it", async () => {
           const at = Math.floor(now / 1_000) * 1_000
-          const sent = sender.send('{"a":1}', at)
-          expect(causeOf(await judge(sender, sent, { at: at + window_ms }))).to.equal("ok")
-          expect(causeOf(await judge(sender, sent, { at: at - window_ms }))).to.equal("ok")
-          expect(causeOf(await judge(sender, sent, { at: at + window_ms + 1_000 }))).to.equal("timestamp_too_old")
-          expect(causeOf(await judge(sender, sent, { at: at - window_ms - 1_000 }))).to.equal("timestamp_in_future")
+          const message = sender.send('{"a":1}', at)
+          expect(causeOf(await judge(sender, message, { at: at + window_ms }))).to.equal("ok")
+          expect(causeOf(await judge(sender, message, { at: at - window_ms }))).to.equal("ok")
+          expect(causeOf(await judge(sender, message, { at: at + window_ms + 1_000 }))).to.equal("timestamp_too_old")
+          expect(causeOf(await judge(sender, message, { at: at - window_ms - 1_000 }))).to.equal("timestamp_in_future")
           const wider = providerOf(sender.provider, { secrets: [sender.secret], config: { ...sender.config, tolerance_s: 3_600 } })
-          expect(causeOf(await wider.verify(inbound({ ...sent, receivedAt: at + 3_600_000 })))).to.equal("ok")
+          expect(causeOf(await wider.verify(inbound({ ...message, receivedAt: at + 3_600_000 })))).to.equal("ok")
         })
       }
     })

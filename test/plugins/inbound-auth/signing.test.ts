@@ -6,16 +6,16 @@ import { signAsProvider, testSecretOf } from "../../../plugins/inbound-auth/sign
 import { inbound, providerOf } from "./requests.ts"
 import { senders } from "./senders.ts"
 
-const given = { app_key: "app-1", header: "X-Own-Secret" } as const
+const input = { app_key: "app-1", header: "X-Own-Secret" } as const
 
 function signed(slug: string, secret: string): InboundRequest | undefined {
-  const row = providerRows.find((one) => one.slug === slug)
+  const row = providerRows.find((providerRow) => providerRow.slug === slug)
   if (!row) throw new Error(`no row ${slug}`)
   const isForm = slug.startsWith("twilio")
   const signsFields = JSON.stringify(row.scheme).includes("{json:")
-  const sent = senders.find(({ provider }) => provider === slug)?.send("hello", 0)
-  const headers = Object.fromEntries(Object.entries(sent?.headers ?? {}).filter(([name]) => /-(id|topic|type)$|content-type/.test(name)))
-  const request = inbound({ body: isForm || signsFields ? (sent?.body ?? "a=1") : '{"a":1}', headers })
+  const message = senders.find(({ provider }) => provider === slug)?.send("hello", 0)
+  const headers = Object.fromEntries(Object.entries(message?.headers ?? {}).filter(([name]) => /-(id|topic|type)$|content-type/.test(name)))
+  const request = inbound({ body: isForm || signsFields ? (message?.body ?? "a=1") : '{"a":1}', headers })
   try {
     const parts = signAsProvider({ row, config: configOf(slug), secret, request })
     return {
@@ -31,9 +31,9 @@ function signed(slug: string, secret: string): InboundRequest | undefined {
 }
 
 /** The settings that the provider cannot do without. */
-function configOf(slug: string): Partial<typeof given> {
-  const required = providerRows.find((one) => one.slug === slug)?.settings?.required ?? []
-  return Object.fromEntries(Object.entries(given).filter(([name]) => required.some((one) => one === name)))
+function configOf(slug: string): Partial<typeof input> {
+  const required = providerRows.find((providerRow) => providerRow.slug === slug)?.settings?.required ?? []
+  return Object.fromEntries(Object.entries(input).filter(([name]) => required.some((setting) => setting === name)))
 }
 
 function withQuery(url: string, query: Readonly<Record<string, string>> = {}): string {
@@ -75,7 +75,7 @@ describe("signing for tests", () => {
 })
 
 function rowOf(slug: string) {
-  const row = providerRows.find((one) => one.slug === slug)
+  const row = providerRows.find((providerRow) => providerRow.slug === slug)
   if (!row) throw new Error(`no row ${slug}`)
   return row
 }

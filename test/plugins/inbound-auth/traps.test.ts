@@ -162,27 +162,27 @@ describe("traps of verification", () => {
 
   it("a token that covers no body is good for one body", async () => {
     const sender = senders.find(({ provider }) => provider === "mailgun")
-    const sent = sender?.send("first", now)
-    if (!sent) throw new Error("no sender")
+    const message = sender?.send("first", now)
+    if (!message) throw new Error("no sender")
     const verifier = providerOf("mailgun", { secrets: [key] })
-    const forged = sent.body.replace("first", "forged")
-    expect(forged).not.to.equal(sent.body)
-    expect(await verifier.verify(inbound(sent))).to.deep.include({ ok: true, eventId: "e-1", proof: { body: ["signature.signature"] } })
-    expect(causeOf(await verifier.verify(inbound(sent))), "the same delivery again").to.equal("ok")
-    expect(causeOf(await verifier.verify(inbound({ ...sent, body: forged })))).to.equal("token_reused")
+    const forged = message.body.replace("first", "forged")
+    expect(forged).not.to.equal(message.body)
+    expect(await verifier.verify(inbound(message))).to.deep.include({ ok: true, eventId: "e-1", proof: { body: ["signature.signature"] } })
+    expect(causeOf(await verifier.verify(inbound(message))), "the same delivery again").to.equal("ok")
+    expect(causeOf(await verifier.verify(inbound({ ...message, body: forged })))).to.equal("token_reused")
   })
 
   it("every item of an Adyen batch must be signed", async () => {
     const sender = senders.find(({ provider }) => provider === "adyen")
-    const sent = sender?.send("r", now)
-    if (!sender || !sent) throw new Error("no sender")
-    const { notificationItems } = JSON.parse(sent.body)
+    const message = sender?.send("r", now)
+    if (!sender || !message) throw new Error("no sender")
+    const { notificationItems } = JSON.parse(message.body)
     const forged = structuredClone(notificationItems[0])
     forged.NotificationRequestItem.amount.value = 1
     const judge = async (items: unknown[]) =>
       causeOf(
         await providerOf("adyen", { secrets: [sender.secret] }).verify(
-          inbound({ ...sent, body: JSON.stringify({ notificationItems: items }) }),
+          inbound({ ...message, body: JSON.stringify({ notificationItems: items }) }),
         ),
       )
     expect(await judge([notificationItems[0], notificationItems[0]])).to.equal("ok")
@@ -240,9 +240,9 @@ describe("traps of verification", () => {
 
   it("no proof names what it merely covers", async () => {
     const slack = senders.find(({ provider }) => provider === "slack")
-    const sent = slack?.send("{}", now)
-    if (!sent) throw new Error("no sender")
-    expect(await providerOf("slack", { secrets: [key] }).verify(inbound(sent))).to.deep.include({
+    const message = slack?.send("{}", now)
+    if (!message) throw new Error("no sender")
+    expect(await providerOf("slack", { secrets: [key] }).verify(inbound(message))).to.deep.include({
       proof: { headers: ["x-slack-signature"] },
     })
     const pandadoc = `${endpoint}?signature=${hex("[]")}&uuid=1`
@@ -259,18 +259,18 @@ describe("traps of verification", () => {
         fc.string({ unit: "binary" }),
         fc.constantFrom("GET", "POST", "HEAD"),
         async (sender, noise, body, method) => {
-          const sent = sender.send(body.toWellFormed(), now)
+          const message = sender.send(body.toWellFormed(), now)
           const verifier = providerOf(sender.provider, { secrets: [`${sender.secret}0`], ...(sender.config && { config: sender.config }) })
           const request = inbound({
             method,
-            ...sent,
-            headers: { ...sent.headers, ...noise, "content-type": noise["a"] ?? "multipart/form-data; boundary=b" },
+            ...message,
+            headers: { ...message.headers, ...noise, "content-type": noise["a"] ?? "multipart/form-data; boundary=b" },
           })
-          const told = JSON.stringify([await verifier.verify(request), await verifier.verify({ ...request, body: Buffer.from(body) })])
+          const outcome = JSON.stringify([await verifier.verify(request), await verifier.verify({ ...request, body: Buffer.from(body) })])
           verifier.handshake?.(request)
-          expect(told).not.to.include(sender.secret)
-          const right = Object.values(sent.headers).filter((value) => value.length > 30)
-          for (const signature of right) expect(told).not.to.include(signature)
+          expect(outcome).not.to.include(sender.secret)
+          const right = Object.values(message.headers).filter((value) => value.length > 30)
+          for (const signature of right) expect(outcome).not.to.include(signature)
         },
       ),
       { numRuns: 300 },

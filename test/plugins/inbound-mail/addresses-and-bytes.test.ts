@@ -68,8 +68,8 @@ onStores("recipients and sizes of mail", "embedded", ({ start }) => {
     ]
     for (const raw of long) expect(await service.send("long@x.test", "hello@example.com", raw)).to.match(/^250 /)
     const forwarded = await until("the forwards", () => {
-      const found = mailbox.received.slice(count).filter(({ raw }) => raw.includes("long@x.test"))
-      return found.length === long.length ? found : undefined
+      const mails = mailbox.received.slice(count).filter(({ raw }) => raw.includes("long@x.test"))
+      return mails.length === long.length ? mails : undefined
     })
     for (const { raw } of forwarded) expect(Math.max(...raw.split("\r\n").map((line) => line.length))).to.be.at.most(998)
     expect(forwarded.some(({ raw }) => /^References:\s+<y{800}@x\.test>/m.test(raw))).to.equal(true)

@@ -102,8 +102,8 @@ onStores("automatic mail", "embedded", ({ start }) => {
   }
   const inboundOf = (id: string) =>
     until(`the message ${id}`, async () => {
-      const found = (await store().first({ message_id: id }))?.inbound
-      return found && found.forward?.state !== "queued" ? found : undefined
+      const match = (await store().first({ message_id: id }))?.inbound
+      return match && match.forward?.state !== "queued" ? match : undefined
     })
   const eventIds = async (count: number) =>
     until(`${count} events`, async () => {

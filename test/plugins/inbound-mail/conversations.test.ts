@@ -62,8 +62,8 @@ onStores("conversations by mail", "mongodb", ({ start }) => {
   /** The conversation of an address once it has so many messages. */
   const grown = (address: string, count: number) =>
     until(`${count} messages of ${address}`, async () => {
-      const [found] = await of(address)
-      return found?.message_count === count ? read(found.id) : undefined
+      const [conversation] = await of(address)
+      return conversation?.message_count === count ? read(conversation.id) : undefined
     })
   const delivered = async (from: string, raw: string, to = "team@example.com") =>
     expect(await service.send(from, to, raw)).to.match(/^250 /)
@@ -75,19 +75,19 @@ onStores("conversations by mail", "mongodb", ({ start }) => {
       pipeline: [{ type: "email.send", await: true, to: "{{ event.email }}", heading: "Thanks, Zoë" }],
     })
     await service.host.api("POST", `/v1/event-pipelines/${pipeline.slug}/events`, { payload: { email: "Lead@Elsewhere.test" } })
-    const sent = await until("the mail", () => mailbox.received[0])
-    const begun = await grown(lead, 1)
-    expect(begun.conversation).to.include({ address: lead, answered: false, last_direction: "outbound" })
-    expect(begun.messages[0]).to.include({ direction: "outbound", message_id: sent.mail.messageId, subject: "Thanks, Zoë", inbound: null })
+    const mail = await until("the mail", () => mailbox.received[0])
+    const page = await grown(lead, 1)
+    expect(page.conversation).to.include({ address: lead, answered: false, last_direction: "outbound" })
+    expect(page.messages[0]).to.include({ direction: "outbound", message_id: mail.mail.messageId, subject: "Thanks, Zoë", inbound: null })
     const headers = {
       From: "=?utf-8?q?Zo=C3=AB?= <zoe@private.test>",
       "Message-ID": "<r1@private.test>",
-      "In-Reply-To": sent.mail.messageId ?? "",
+      "In-Reply-To": mail.mail.messageId ?? "",
     }
     await delivered("zoe@private.test", message({ ...headers, "Content-Type": "text/plain; charset=utf-8" }, "Gern, Zoë\r\n"))
     const answered = await grown(lead, 2)
     expect(answered.conversation).to.include({
-      id: begun.conversation.id,
+      id: page.conversation.id,
       answered: true,
       last_direction: "inbound",
       last_preview: "Gern, Zoë",
@@ -96,10 +96,10 @@ onStores("conversations by mail", "mongodb", ({ start }) => {
     expect(await of("zoe@private.test")).to.deep.equal([])
     await delivered("zoe@private.test", message({ ...headers, "Message-ID": "<r2@private.test>", "In-Reply-To": "<r1@private.test>" }))
     await grown(lead, 3)
-    const told = (await broadcastsOf(service.host, "email_conversations", 2)).map(
+    const events = (await broadcastsOf(service.host, "email_conversations", 2)).map(
       ({ data }) => (data as { conversation_id: string }).conversation_id,
     )
-    expect(told).to.deep.equal([begun.conversation.id, begun.conversation.id])
+    expect(events).to.deep.equal([page.conversation.id, page.conversation.id])
   })
 
   it("are with the author's address where nothing was written before, however it is spelled", async () => {
@@ -124,8 +124,8 @@ onStores("conversations by mail", "mongodb", ({ start }) => {
     )
     const { messages } = await until("five messages", async () => {
       service.host.clock.move(500)
-      const [found] = await of("many@elsewhere.test")
-      return found?.message_count === 5 ? read(found.id) : undefined
+      const [conversation] = await of("many@elsewhere.test")
+      return conversation?.message_count === 5 ? read(conversation.id) : undefined
     })
     expect(new Set(messages.map(({ message_id }) => message_id)).size).to.equal(5)
   })
@@ -214,8 +214,8 @@ onStores("conversations by mail", "mongodb", ({ start }) => {
     const here = await grown("both@elsewhere.test", 1)
     const list = () => api<{ conversations: Conversation[] }>(path, other.key)
     const { conversations } = await until("the other's conversation", async () => {
-      const found = await list()
-      return found.conversations.length > 0 ? found : undefined
+      const page = await list()
+      return page.conversations.length > 0 ? page : undefined
     })
     expect(conversations.map(({ address, message_count }) => [address, message_count])).to.deep.equal([["both@elsewhere.test", 1]])
     expect(conversations[0]?.id).to.not.equal(here.conversation.id)

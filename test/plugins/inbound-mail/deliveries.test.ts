@@ -23,7 +23,7 @@ onStores("deliveries of one message", "embedded", ({ start }) => {
     service = await startReceiving({ start })
     await service.activate("example.com")
     await service.activate("second.com")
-    const made = await service.host.api("POST", "/v1/event-pipelines", {
+    const response = await service.host.api("POST", "/v1/event-pipelines", {
       name: "Keep",
       state: "active",
       source_kind: "inbound_email",
@@ -40,7 +40,7 @@ onStores("deliveries of one message", "embedded", ({ start }) => {
         },
       ],
     })
-    expect(made.status).to.equal(200)
+    expect(response.status).to.equal(200)
   })
   after(() => service.dns.close())
 
@@ -63,12 +63,12 @@ onStores("deliveries of one message", "embedded", ({ start }) => {
   /** Recipients of each event of a message, once there are so many. */
   const events = async (id: string, count: number) => {
     await handled()
-    const found = await until(`${count} events of ${id}`, async () => {
+    const matches = await until(`${count} events of ${id}`, async () => {
       const { body } = await service.host.api<Rows>("GET", "/v1/datasets/kept/rows?limit=200")
       const rows = (body.rows ?? []).map(({ values }) => values).filter(({ mid }) => mid === id)
       return rows.length >= count ? rows : undefined
     })
-    return found.map(({ recipients }) => recipients.join(" ")).sort()
+    return matches.map(({ recipients }) => recipients.join(" ")).sort()
   }
   const conversation = async (address: string) => {
     const { body } = await service.host.api<Listed>("GET", `/v1/email-conversations?address=${address}`)
@@ -106,8 +106,8 @@ onStores("deliveries of one message", "embedded", ({ start }) => {
     const replies = await Promise.all(recipients.map((to) => service.send("many@x.test", to, raw)))
     expect(replies.every((reply) => reply.startsWith("250"))).to.equal(true)
     await handled()
-    const kept = (await stored()).filter(({ envelope }) => envelope.from === "many@x.test")
-    expect(kept.flatMap(({ event_recipients = [] }) => event_recipients).sort()).to.deep.equal(recipients)
+    const retained = (await stored()).filter(({ envelope }) => envelope.from === "many@x.test")
+    expect(retained.flatMap(({ event_recipients = [] }) => event_recipients).sort()).to.deep.equal(recipients)
     expect(await conversation("many@x.test"), "one a domain").to.have.length(2)
   })
 
@@ -120,8 +120,10 @@ onStores("deliveries of one message", "embedded", ({ start }) => {
     await events("<copy@real.test>", 2)
     const authentications = (await conversation("ann@real.test")).map(({ inbound }) => inbound.authentication.dmarc)
     expect(authentications.sort()).to.deep.equal(["fail", "pass"])
-    const taken = (await handled()).filter(({ envelope }) => envelope.from === "ann@real.test").map(({ handled_by }) => handled_by)
-    expect(taken.sort()).to.deep.equal(["conversations", "conversations", "duplicate", "duplicate"])
+    const refusedRecipients = (await handled())
+      .filter(({ envelope }) => envelope.from === "ann@real.test")
+      .map(({ handled_by }) => handled_by)
+    expect(refusedRecipients.sort()).to.deep.equal(["conversations", "conversations", "duplicate", "duplicate"])
   })
 
   it("do not hide a message behind a forgery of its Message-ID and author", async () => {

@@ -36,7 +36,7 @@ onS3("mail while the bucket fails", () => {
   const organizations = () => [service.host.organization.id, other.id]
   const keptOf = async (organization: string) =>
     (await service.host.get(Store).open(collectionNamed(service.host, "inbound_mails"), organization).find({}, { limit: 100 })).length
-  const kept = () => Promise.all(organizations().map(keptOf))
+  const storedCounts = () => Promise.all(organizations().map(keptOf))
   const saidTo = async (key: string) => {
     const { host } = service
     const read = <T>(path: string) => patiently(() => host.api<T>("GET", path, undefined, { key }))
@@ -48,31 +48,31 @@ onS3("mail while the bucket fails", () => {
     }
     return texts.sort()
   }
-  const said = (...ids: string[]) =>
+  const whenStored = (...ids: string[]) =>
     until(`what was said: ${ids.join(", ")}`, async () => {
-      const found = await Promise.all([service.host.adminKey, other.key].map(saidTo))
-      const wanted = ids.map((id) => `Said once: ${id}.`).sort()
-      return found.every((texts) => JSON.stringify(texts) === JSON.stringify(wanted))
+      const matches = await Promise.all([service.host.adminKey, other.key].map(saidTo))
+      const expected = ids.map((id) => `Said once: ${id}.`).sort()
+      return matches.every((texts) => JSON.stringify(texts) === JSON.stringify(expected))
     })
 
   const failures: Record<string, [begin: () => Promise<void>, end: () => Promise<void>]> = {
     gone: [() => s3.kill(), () => s3.again()],
     silent: [async () => s3.hold(true), async () => s3.hold(false)],
   }
-  const taken: string[] = []
+  const acceptedIds: string[] = []
   for (const [how, [begin, end]] of Object.entries(failures)) {
     it(`is put off where it is ${how}, and taken once by each organization afterwards`, async () => {
-      const count = taken.length
+      const count = acceptedIds.length
       await begin()
       expect(await send(how)).to.match(/^451 4\.3\.0 /)
       expect(await send(how), "again").to.match(/^451 4\.3\.0 /)
-      expect(await kept()).to.deep.equal([count, count])
+      expect(await storedCounts()).to.deep.equal([count, count])
       await end()
       await take(how)
       await take(how)
-      taken.push(how)
-      await said(...taken)
-      expect(await kept()).to.deep.equal([taken.length, taken.length])
+      acceptedIds.push(how)
+      await whenStored(...acceptedIds)
+      expect(await storedCounts()).to.deep.equal([acceptedIds.length, acceptedIds.length])
     })
 
     it(`is not lost where it was taken just before the bucket is ${how}`, async () => {
@@ -81,9 +81,9 @@ onS3("mail while the bucket fails", () => {
       await begin()
       expect(await send(`${id}-late`)).to.match(/^451 /)
       await end()
-      taken.push(id)
-      await said(...taken)
-      expect(await kept()).to.deep.equal([taken.length, taken.length])
+      acceptedIds.push(id)
+      await whenStored(...acceptedIds)
+      expect(await storedCounts()).to.deep.equal([acceptedIds.length, acceptedIds.length])
     })
   }
 })

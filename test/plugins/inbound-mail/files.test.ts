@@ -43,10 +43,10 @@ onStores("files of received mail", "embedded", ({ start }) => {
     await service.send(address, "hello@example.com", text)
     return until("the message", async () => {
       const { body } = await api<{ conversations: { id: string }[] }>(`/v1/email-conversations?address=${address}`)
-      const [one] = body.conversations
-      if (!one) return undefined
-      const read = await api<{ messages: { id: string }[] }>(`/v1/email-conversations/${one.id}`)
-      return `/v1/email-conversations/${one.id}/messages/${read.body.messages[0]?.id}/files`
+      const [conversation] = body.conversations
+      if (!conversation) return undefined
+      const read = await api<{ messages: { id: string }[] }>(`/v1/email-conversations/${conversation.id}`)
+      return `/v1/email-conversations/${conversation.id}/messages/${read.body.messages[0]?.id}/files`
     })
   }
   const filesOf = async (path: string) => (await api<{ files: File[] }>(path)).body.files
@@ -99,7 +99,7 @@ onStores("files of received mail", "embedded", ({ start }) => {
     const reader = service.host.get(MailFilesToken)
     const file = { organization: service.host.organization.id, mail, part: "0" }
     const reads = await Promise.allSettled(Array.from({ length: 10 }, () => reader.read(file)))
-    const refused = reads.flatMap((one) => (one.status === "rejected" ? [one.reason.details.reason] : []))
+    const refused = reads.flatMap((outcome) => (outcome.status === "rejected" ? [outcome.reason.details.reason] : []))
     expect(refused).to.deep.equal(["email_files_busy", "email_files_busy"])
     expect((await failureOf(reader.read({ ...file, part: "7" }))).details).to.include({ reason: "email_file_not_found" })
     service.host.clock.move(3 * 86_400_000)

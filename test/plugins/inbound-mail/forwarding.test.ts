@@ -41,15 +41,15 @@ onStores("received mail", "embedded", ({ start }) => {
   }
   const messagesOf = async (address: string) => {
     const { conversations } = await api<Listed>("GET", `/v1/email-conversations?address=${encodeURIComponent(address)}`)
-    const [found] = conversations
-    return found ? (await api<Read>("GET", `/v1/email-conversations/${found.id}`)).messages : []
+    const [conversation] = conversations
+    return conversation ? (await api<Read>("GET", `/v1/email-conversations/${conversation.id}`)).messages : []
   }
   /** What became of forwarding a message, once that is settled. */
   const forwardOf = (address: string, messageId: string) =>
     until(`the forward of ${messageId}`, async () => {
-      const found = (await messagesOf(address)).find((one) => one.message_id === messageId)
-      const forward = found?.inbound.forward
-      return found && forward?.state !== "queued" ? { forward } : undefined
+      const match = (await messagesOf(address)).find((entry) => entry.message_id === messageId)
+      const forward = match?.inbound.forward
+      return match && forward?.state !== "queued" ? { forward } : undefined
     }).then(({ forward }) => forward)
   const delivered = async (from: string, raw: string, to: string | string[] = team) =>
     expect(await service.send(from, to, raw)).to.match(/^250 /)
@@ -93,7 +93,7 @@ onStores("received mail", "embedded", ({ start }) => {
     expect(forwarded.mail.replyTo?.map(({ address }) => address)).to.deep.equal(["zoe@elsewhere.test"])
     expect(forwarded.mail.subject).to.equal("Angebot Bcc: eve@evil.test")
     expect(forwarded.mail.text).to.contain("See the plan.")
-    const header = (key: string) => forwarded.mail.headers.filter((one) => one.key === key).map(({ value }) => value)
+    const header = (key: string) => forwarded.mail.headers.filter((item) => item.key === key).map(({ value }) => value)
     expect(header("bcc")).to.deep.equal([])
     expect([header("x-original-from"), header("references"), header("auto-submitted")]).to.deep.equal([
       ["zoe@elsewhere.test"],
@@ -169,7 +169,7 @@ onStores("received mail", "embedded", ({ start }) => {
 
   it("feeds the active pipelines of source_kind inbound_email, once each, and says so in their journal", async () => {
     await api("PATCH", "/v1/sending-domains/example.com", { forward_to_email: "" })
-    const made = async (name: string, more: object = {}) =>
+    const createPipeline = async (name: string, more: object = {}) =>
       api<{ slug: string; inbound_url: string | null; auth_mode: string }>("POST", "/v1/event-pipelines", {
         name,
         state: "active",
@@ -183,9 +183,9 @@ onStores("received mail", "embedded", ({ start }) => {
         ],
         ...more,
       })
-    const { slug, inbound_url, auth_mode } = await made("Replies")
+    const { slug, inbound_url, auth_mode } = await createPipeline("Replies")
     expect([inbound_url, auth_mode]).to.deep.equal([null, "none"])
-    const idle = await made("Idle", { state: "disabled", pipeline: [] })
+    const idle = await createPipeline("Idle", { state: "disabled", pipeline: [] })
     const raw = message({ From: "fed@x.test", "Message-ID": "<fed@x.test>" }, "Please call me.\r\n")
     await delivered("fed@x.test", raw)
     await delivered("fed@x.test", raw)

@@ -66,8 +66,8 @@ describe("hostile mail", () => {
     expect(await service.send(from, team, message({ From: from, "Message-ID": `<${drawn}@x.test>`, ...headers }, body))).to.match(/^250 /)
     return until(`the message of ${from}`, async () => {
       const { body: list } = await host.api<{ conversations: { id: string }[] }>("GET", `/v1/email-conversations?address=${from}`)
-      const [found] = list.conversations
-      return found && (await host.api<{ messages: Message[] }>("GET", `/v1/email-conversations/${found.id}`)).body.messages[0]
+      const [conversation] = list.conversations
+      return conversation && (await host.api<{ messages: Message[] }>("GET", `/v1/email-conversations/${conversation.id}`)).body.messages[0]
     })
   }
 
@@ -127,7 +127,7 @@ describe("hostile mail", () => {
 
   it("of very many signatures costs a bounded number of questions to DNS", async () => {
     const signature = (n: number) => `DKIM-Signature: v=1; a=rsa-sha256; d=d${n}.test; s=s; h=from; bh=AAAA; b=AAAA\r\n`
-    const asked = service.dns.asked.length
+    const requestCount = service.dns.asked.length
     const from = `signed${++drawn}@x.test`
     const raw = Array.from({ length: 1_000 }, (_, n) => signature(n)).join("") + message({ From: from, "Message-ID": "<signed@x.test>" })
     expect(await service.send(from, team, raw)).to.match(/^250 /)
@@ -135,7 +135,7 @@ describe("hostile mail", () => {
       const { body } = await host.api<{ conversations: unknown[] }>("GET", `/v1/email-conversations?address=${from}`)
       return body.conversations.length > 0
     })
-    expect(service.dns.asked.length - asked).to.be.at.most(50)
+    expect(service.dns.asked.length - requestCount).to.be.at.most(50)
   })
 
   it("in a flood is kept, and not passed on as one", async () => {
@@ -187,7 +187,7 @@ describe("hostile mail", () => {
   })
 
   it("is offered the certificate that its file holds now", async () => {
-    const shown = async () => {
+    const smtpGreeting = async () => {
       const client = await SmtpClient.open(service.port)
       await client.say("STARTTLS")
       client.socket.removeAllListeners("data")
@@ -197,13 +197,13 @@ describe("hostile mail", () => {
       secure.destroy()
       return fingerprint256
     }
-    const before = await shown()
+    const before = await smtpGreeting()
     const { pem, key } = selfSigned(new Date("2020-01-01"), new Date("2100-01-01"))
     writeFileSync(join(folder, "cert.pem"), pem)
     host.clock.move(3_600_000)
-    expect(await shown(), "a certificate without its key").to.equal(before)
+    expect(await smtpGreeting(), "a certificate without its key").to.equal(before)
     writeFileSync(join(folder, "key.pem"), key.export({ type: "pkcs8", format: "pem" }))
     host.clock.move(3_600_000)
-    expect(await shown()).to.not.equal(before)
+    expect(await smtpGreeting()).to.not.equal(before)
   })
 })

@@ -56,7 +56,7 @@ describe("mail to services that are killed", () => {
     await dns.close()
     folder.remove()
   })
-  const port = () => Number(/"port":(\d+)[^\n]*"mail is received"/.exec(service.said())?.[1])
+  const port = () => Number(/"port":(\d+)[^\n]*"mail is received"/.exec(service.output())?.[1])
 
   it("is kept once where it was answered 250, and none is lost between the answer and what follows", async () => {
     dns.set("spf.sender.com", "TXT", "v=spf1 -all")
@@ -67,7 +67,7 @@ describe("mail to services that are killed", () => {
     })
     for (const { name, type, value } of dns_records) dns.set(name, type, value)
     await api("POST", "/v1/sending-domains/example.com/verify")
-    const sent = new Set<string>()
+    const sentIds = new Set<string>()
     const acknowledged = new Set<string>()
     for (let round = 0; round < rounds; round++) {
       const ids = Array.from({ length: atOnce }, (_, n) => `<${round}-${n}@elsewhere.test>`)
@@ -76,7 +76,7 @@ describe("mail to services that are killed", () => {
       await Promise.all(
         ids.map(async (id) => {
           const client = await SmtpClient.open(port())
-          sent.add(id)
+          sentIds.add(id)
           const reply = await client.send("lead@elsewhere.test", ["hello@example.com"], message({ "Message-ID": id }))
           if (reply.startsWith("250")) acknowledged.add(id)
           // At another answer each round, at once.
@@ -87,7 +87,7 @@ describe("mail to services that are killed", () => {
       await kill
       await begin()
       // A client that heard nothing sends it again.
-      for (const id of ids.filter((one) => !acknowledged.has(one)).slice(0, 2)) {
+      for (const id of ids.filter((candidate) => !acknowledged.has(candidate)).slice(0, 2)) {
         const client = await SmtpClient.open(port())
         const reply = await client.send("lead@elsewhere.test", ["hello@example.com"], message({ "Message-ID": id }))
         expect(reply).to.match(/^250 /)
@@ -98,23 +98,25 @@ describe("mail to services that are killed", () => {
     expect(acknowledged.size).to.be.at.least(2 * rounds)
     const messages = await until("all that was acknowledged, forwarded", async () => {
       const { conversations } = await api<Listed>("GET", "/v1/email-conversations?address=lead@elsewhere.test")
-      const [found] = conversations
-      const read = found && (await api<Read>("GET", `/v1/email-conversations/${found.id}?limit=200`)).messages
-      const done = new Set(read?.filter(({ inbound }) => inbound.forward?.state === "sent").map(({ message_id }) => message_id))
-      return read?.length === done.size && found?.message_count === read.length && [...acknowledged].every((id) => done.has(id))
+      const [conversation] = conversations
+      const read = conversation && (await api<Read>("GET", `/v1/email-conversations/${conversation.id}?limit=200`)).messages
+      const forwardedIds = new Set(read?.filter(({ inbound }) => inbound.forward?.state === "sent").map(({ message_id }) => message_id))
+      return read?.length === forwardedIds.size &&
+        conversation?.message_count === read.length &&
+        [...acknowledged].every((id) => forwardedIds.has(id))
         ? read
         : undefined
     })
     const ids = messages.map(({ message_id }) => message_id)
     expect(new Set(ids).size, "each once").to.equal(ids.length)
-    expect(ids.filter((id) => !sent.has(id))).to.deep.equal([])
+    expect(ids.filter((id) => !sentIds.has(id))).to.deep.equal([])
     const forwards = new Map<string, Set<string>>()
     for (const { mail } of mailbox.received) {
       const of = mail.references ?? ""
       forwards.set(of, (forwards.get(of) ?? new Set()).add(mail.messageId ?? ""))
     }
     expect(
-      [...forwards.values()].filter((one) => one.size !== 1),
+      [...forwards.values()].filter((attempts) => attempts.size !== 1),
       "one message however often it was tried",
     ).to.deep.equal([])
     expect([...forwards.keys()].sort()).to.deep.equal(ids.toSorted())
@@ -124,11 +126,11 @@ describe("mail to services that are killed", () => {
 onMongo("mail to two nodes", ({ start, storage }) => {
   it("is kept once where both are given it at the same time", async () => {
     const env = await storage()
-    const one = await startReceiving({ start: (options) => start({ ...options, env: { ...options?.env, ...env } }) })
-    await one.activate("example.com")
-    const settings = { "inbound-mail": { port: 0, host: "127.0.0.1" }, "sending-domains": { dns_servers: [one.dns.address] } }
-    const two = await start({ dataDir: one.host.dataDir, env: { ...env, ...pluginSettings(settings) } })
-    const ports = [one.port, Number(two.get(InboundMailServer).port)]
+    const receiver = await startReceiving({ start: (options) => start({ ...options, env: { ...options?.env, ...env } }) })
+    await receiver.activate("example.com")
+    const settings = { "inbound-mail": { port: 0, host: "127.0.0.1" }, "sending-domains": { dns_servers: [receiver.dns.address] } }
+    const two = await start({ dataDir: receiver.host.dataDir, env: { ...env, ...pluginSettings(settings) } })
+    const ports = [receiver.port, Number(two.get(InboundMailServer).port)]
     const send = async (port: number, id: string) => {
       const client = await SmtpClient.open(port)
       const reply = await client.send("lead@elsewhere.test", ["hello@example.com"], message({ "Message-ID": id }))
@@ -139,14 +141,14 @@ onMongo("mail to two nodes", ({ start, storage }) => {
     const replies = await Promise.all(ids.flatMap((id) => ports.map((port) => send(port, id))))
     expect(new Set(replies)).to.deep.equal(new Set(["250"]))
     const { id, message_count } = await until("all messages", async () => {
-      one.host.clock.move(500)
+      receiver.host.clock.move(500)
       two.clock.move(500)
-      const { body } = await patiently(() => one.host.api<Listed>("GET", "/v1/email-conversations"))
-      const [found] = body.conversations ?? []
-      return found && found.message_count >= ids.length ? found : undefined
+      const { body } = await patiently(() => receiver.host.api<Listed>("GET", "/v1/email-conversations"))
+      const [conversation] = body.conversations ?? []
+      return conversation && conversation.message_count >= ids.length ? conversation : undefined
     })
     const { body } = await patiently(() => two.api<Read>("GET", `/v1/email-conversations/${id}`))
     expect([message_count, body.messages.map(({ message_id }) => message_id).toSorted()]).to.deep.equal([ids.length, ids])
-    await one.dns.close()
+    await receiver.dns.close()
   })
 })

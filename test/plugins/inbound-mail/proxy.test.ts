@@ -43,14 +43,14 @@ describe("mail by a load balancer", () => {
     await client.say("EHLO client.test")
     expect(await client.send("lead@elsewhere.test", ["hello@example.com"], message({}))).to.match(/^250 /)
     const [mail] = await until("the mail", async () => {
-      const kept = await behind.host
+      const stored = await behind.host
         .get(Store)
         .open(collectionNamed<{ envelope: { remote_address: string } }>(behind.host, "inbound_mails"), behind.host.organization.id)
         .find({})
-      return kept.length > 0 && kept
+      return stored.length > 0 && stored
     })
     expect(mail?.envelope.remote_address).to.equal("198.51.100.7")
-    for (const one of [client, same.client, other.client]) one.close()
+    for (const smtp of [client, same.client, other.client]) smtp.close()
   })
 
   it("is not taken where the balancer names nobody", async () => {

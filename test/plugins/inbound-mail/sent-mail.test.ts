@@ -29,8 +29,8 @@ describe("sent mail", () => {
   }
   const grown = (address: string, count: number) =>
     until(`${count} mails in the conversation with ${address}`, async () => {
-      const found = await conversationOf(address)
-      return found?.message_count === count ? found : undefined
+      const conversation = await conversationOf(address)
+      return conversation?.message_count === count ? conversation : undefined
     })
 
   before(async () => {
@@ -39,8 +39,8 @@ describe("sent mail", () => {
   after(() => host.stop())
 
   it("is in one conversation, each of forty mails to one address at one moment", async () => {
-    const made = await pipeline("Tell sales", [{ type: "email.send", to: "sales@example.net", heading: "Form {{ event.n }}" }])
-    const answers = await Promise.all(Array.from({ length: 40 }, (_, n) => host.send(made, { n })))
+    const createdPipeline = await pipeline("Tell sales", [{ type: "email.send", to: "sales@example.net", heading: "Form {{ event.n }}" }])
+    const answers = await Promise.all(Array.from({ length: 40 }, (_, n) => host.send(createdPipeline, { n })))
     expect(answers.map(({ status }) => status)).to.deep.equal(answers.map(() => 200))
     const { id } = await grown("sales@example.net", 40)
     const { messages } = await api<{ messages: { subject: string }[] }>("GET", `/v1/email-conversations/${id}?limit=100`)
@@ -49,12 +49,12 @@ describe("sent mail", () => {
   })
 
   it("is in the timeline of its lead where two forms of the person come at once, and another node is faster", async () => {
-    const made = await pipeline("Thank", [
+    const createdPipeline = await pipeline("Thank", [
       { type: "dataset.write", dataset_slug: "signups", row: { email: "{{ event.email }}" } },
       { type: "email.send", to: "{{ event.email }}", heading: "Thanks for {{ event.n }}" },
     ])
     const rival = rivalOf(host, "email_conversations", 3)
-    await Promise.all([1, 2].map((n) => host.send(made, { email: "lea@example.net", n })))
+    await Promise.all([1, 2].map((n) => host.send(createdPipeline, { email: "lea@example.net", n })))
     const subjects = await until("two mails in the timeline", async () => {
       const { leads } = await api<{ leads: { canonical_lead_id: string }[] }>("GET", "/v1/leads?email=lea@example.net")
       const lead = leads[0]?.canonical_lead_id

@@ -67,8 +67,8 @@ export class SmtpClient {
     const mail = await this.say(`MAIL FROM:<${from}>`)
     if (!mail.startsWith("250")) return mail
     const replies = []
-    for (const one of to) replies.push(await this.say(`RCPT TO:<${one}>`))
-    if (!replies.some((one) => one.startsWith("250"))) return replies.join("\n")
+    for (const value of to) replies.push(await this.say(`RCPT TO:<${value}>`))
+    if (!replies.some((reply) => reply.startsWith("250"))) return replies.join("\n")
     const data = await this.say("DATA")
     if (!data.startsWith("354")) return data
     this.write(

@@ -45,7 +45,7 @@ onStores("the mail server", "embedded", ({ start }) => {
   })
   after(() => service.dns.close())
 
-  const kept = () =>
+  const storedMails = () =>
     service.host
       .get(Store)
       .open(
@@ -53,15 +53,15 @@ onStores("the mail server", "embedded", ({ start }) => {
         service.host.organization.id,
       )
       .find({}, { limit: 100 })
-  const settled = async (count: number) =>
+  const whenHandled = async (count: number) =>
     until(`${count} handled mails`, async () => {
-      const mails = await kept()
+      const mails = await storedMails()
       return mails.length === count && mails.every(({ handled_by }) => handled_by !== null) ? mails : undefined
     })
 
   it("takes mail for domains that receive, and for none other", async () => {
     expect(await service.send(lead, "hello@example.com", message({ "Message-ID": "<1@elsewhere.test>" }))).to.match(/^250 /)
-    expect((await settled(1))[0]).to.include({ domain: "example.com", kind: "mail" })
+    expect((await whenHandled(1))[0]).to.include({ domain: "example.com", kind: "mail" })
     for (const to of ["a@other.com", "hello@quiet.com", "a@sub.example.com", "a%other.com@bounce.other.com"])
       expect(await service.send(lead, to, message({})), to).to.match(/^550 5\.7\.1 /)
     expect(await service.send("", "nobody@bounce.example.com", message({}))).to.match(/^550 5\.1\.1 /)
@@ -73,7 +73,7 @@ onStores("the mail server", "embedded", ({ start }) => {
     await service.host.api("PATCH", "/v1/sending-domains/example.com", { receiving_enabled: false })
     expect(await service.send(lead, "hello@example.com", message({})), "switched off").to.match(/^550 5\.7\.1 /)
     await service.host.api("PATCH", "/v1/sending-domains/example.com", { receiving_enabled: true })
-    expect(await kept()).to.have.length(1)
+    expect(await storedMails()).to.have.length(1)
   })
 
   it("keeps one message for a message that is sent again, by any way", async () => {
@@ -83,7 +83,7 @@ onStores("the mail server", "embedded", ({ start }) => {
       [1, 2].map(() => service.send(lead, "hello@example.com", message({ "Message-ID": "<2@elsewhere.test>" }))),
     )
     expect(both.every((reply) => reply.startsWith("250"))).to.equal(true)
-    await settled(2)
+    await whenHandled(2)
   })
 
   it("gives a bounce to the handler that claims it, until it is handled", async () => {
@@ -130,7 +130,7 @@ onStores("the mail server", "embedded", ({ start }) => {
     expect(content.report?.parts[1]?.text).to.contain("Message-ID: <ours@example.com>")
     expect(headersOf(content, "received")[0]).to.contain("by inbound.sender.com with ESMTP")
     expect(Buffer.from(await raw()).toString()).to.match(/^Return-Path: <>\r\nReceived: from client\.test/)
-    expect(await settled(3).then((all) => all.filter(({ handled_by }) => handled_by === "bounces"))).to.have.length(1)
+    expect(await whenHandled(3).then((all) => all.filter(({ handled_by }) => handled_by === "bounces"))).to.have.length(1)
   })
 
   it("refuses what is too large, too long in the headers, or in a loop, and keeps nothing of it", async () => {
@@ -140,7 +140,7 @@ onStores("the mail server", "embedded", ({ start }) => {
     client.close()
     const hops = "Received: from a by b\r\n".repeat(51)
     expect(await service.send(lead, "hello@example.com", hops + message({}))).to.match(/^554 5\.4\.6 /)
-    expect(await kept()).to.have.length(3)
+    expect(await storedMails()).to.have.length(3)
   })
 
   it("refuses lines that end in a bare CR or LF, in which another message could hide", async () => {
@@ -156,7 +156,7 @@ onStores("the mail server", "embedded", ({ start }) => {
       expect([end, first.slice(0, 3)], first).to.deep.equal([end, end === "\r\n\0.\r\n" ? "250" : "550"])
       expect(await client.say("QUIT"), "one reply for one message").to.match(/^221 /)
     }
-    const hidden = (await settled(4)).filter(({ envelope }) => envelope.from !== lead && envelope.from !== "")
+    const hidden = (await whenHandled(4)).filter(({ envelope }) => envelope.from !== lead && envelope.from !== "")
     expect(hidden).to.deep.equal([])
   })
 
@@ -168,12 +168,12 @@ onStores("the mail server", "embedded", ({ start }) => {
     expect(replies).to.deep.equal(["250", "250", "250", "250", "452", "354"])
     client.write(`${message({ "Message-ID": "<many@elsewhere.test>" })}\r\n.\r\nQUIT\r\n`)
     expect([await client.reply(), await client.reply()].map((text) => text.slice(0, 3))).to.deep.equal(["250", "221"])
-    const many = (await settled(5)).filter(({ envelope }) => envelope.recipients.length === 3)
+    const many = (await whenHandled(5)).filter(({ envelope }) => envelope.recipients.length === 3)
     expect(many).to.have.length(1)
     const clients = await Promise.all([1, 2, 3, 4].map(() => SmtpClient.open(service.port)))
     const fifth = await SmtpClient.connect(service.port)
     expect(await fifth.reply()).to.match(/^421 4\.7\.0 /)
-    for (const one of clients) one.close()
+    for (const smtp of clients) smtp.close()
   })
 
   it("ends a connection that lasts too long, however busy it is, and keeps nothing of a message cut off", async () => {
@@ -185,6 +185,6 @@ onStores("the mail server", "embedded", ({ start }) => {
     service.host.clock.move(600_000)
     expect(await slow.reply()).to.match(/^421 4\.4\.2 /)
     expect(await slow.reply()).to.equal("closed")
-    expect(await kept()).to.have.length(5)
+    expect(await storedMails()).to.have.length(5)
   })
 })

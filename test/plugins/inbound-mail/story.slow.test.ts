@@ -58,19 +58,19 @@ onBothStores("a lead of a page", ({ start }) => {
         }),
       )
     expect((await submit()).status).to.equal(200)
-    const sent = await until("the mail to the lead", () => mailbox.received[0])
-    expect([sent.mail.from?.address, sent.recipients]).to.deep.equal(["team@example.com", ["zoe@elsewhere.test"]])
-    expect(sent.raw).to.contain("DKIM-Signature")
-    expect(sent.mail.replyTo).to.equal(undefined)
+    const mail = await until("the mail to the lead", () => mailbox.received[0])
+    expect([mail.mail.from?.address, mail.recipients]).to.deep.equal(["team@example.com", ["zoe@elsewhere.test"]])
+    expect(mail.raw).to.contain("DKIM-Signature")
+    expect(mail.mail.replyTo).to.equal(undefined)
 
     const transport = createTransport({ host: "127.0.0.1", port: service.port, secure: false, ignoreTLS: true })
     await transport.sendMail({
       from: "Zoë <zoe@elsewhere.test>",
-      to: sent.mail.from?.address ?? "",
+      to: mail.mail.from?.address ?? "",
       subject: "Re: Your lamp",
       text: "Please send it.",
-      inReplyTo: sent.mail.messageId ?? "",
-      references: sent.mail.messageId ?? "",
+      inReplyTo: mail.mail.messageId ?? "",
+      references: mail.mail.messageId ?? "",
     })
     transport.close()
     const forwarded = await until("the forward", () => mailbox.received[1])

@@ -32,8 +32,8 @@ onMongo("mail on two workers (mongodb)", () => {
       const workers = async () => /^millrace_workers 2$/m.test(await (await fetch(`${service.url}/metrics`)).text())
       await until("both workers", workers)
       type Registered = { dns_records: { name: string; type: "CNAME" | "MX" | "TXT"; value: string }[] }
-      const made = await api<Registered>("POST", "/v1/sending-domains", { domain: "example.com", receiving: true })
-      for (const { name, type, value } of made.dns_records) dns.set(name, type, value)
+      const domain = await api<Registered>("POST", "/v1/sending-domains", { domain: "example.com", receiving: true })
+      for (const { name, type, value } of domain.dns_records) dns.set(name, type, value)
       await api("POST", "/v1/sending-domains/example.com/verify")
       for (let n = 0; n < 8; n++) clients.push(await SmtpClient.open(port))
       const replies = await Promise.all(
@@ -47,11 +47,11 @@ onMongo("mail on two workers (mongodb)", () => {
       )
       expect(replies.every((reply) => reply.startsWith("250 "))).to.equal(true)
       type Listed = { conversations: { message_count: number }[] }
-      const kept = await until("all conversations", async () => {
+      const stored = await until("all conversations", async () => {
         const body = await api<Listed>("GET", "/v1/email-conversations")
         return body.conversations.length === 4 && body.conversations
       })
-      expect(kept.map(({ message_count }) => message_count)).to.deep.equal([1, 1, 1, 1])
+      expect(stored.map(({ message_count }) => message_count)).to.deep.equal([1, 1, 1, 1])
     } finally {
       for (const client of clients) client.close()
       await service.kill()

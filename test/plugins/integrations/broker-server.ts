@@ -5,7 +5,7 @@ import { json } from "./oauth/vendor-server.ts"
 
 export const secretKey = "BROKER-SECRET-KEY-0123456789"
 
-interface Kept {
+interface BrokerConnection {
   readonly integration: string
   readonly tags: Readonly<Record<string, string>>
   readonly created: string
@@ -16,7 +16,7 @@ interface Kept {
 export interface BrokerServer {
   readonly url: string
   readonly asked: string[]
-  readonly connections: Map<string, Kept>
+  readonly connections: Map<string, BrokerConnection>
   /** In place of what the broker answers. */
   fails: ((response: ServerResponse) => void) | undefined
   /** Whether it lists connections of all users, as one does that knows no filter by tags. */
@@ -28,9 +28,9 @@ export interface BrokerServer {
 
 export async function startBroker(): Promise<BrokerServer> {
   const sessions = new Map<string, { readonly integration: string; readonly tags: Record<string, string> }>()
-  let made = 0
+  let count = 0
   const server = createServer((request, response) => void answer(request, response))
-  await new Promise<void>((done) => server.listen(0, "127.0.0.1", done))
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   const own: BrokerServer = {
     url,
@@ -41,7 +41,7 @@ export async function startBroker(): Promise<BrokerServer> {
     grant(link) {
       const session = sessions.get(new URL(link).searchParams.get("session_token") ?? "")
       if (!session) throw new Error("The session does not exist.")
-      const number = ++made
+      const number = ++count
       own.connections.set(`connection-${number}`, {
         ...session,
         created: new Date(number * 1_000).toISOString(),
@@ -50,8 +50,8 @@ export async function startBroker(): Promise<BrokerServer> {
       })
     },
     close: () =>
-      new Promise((done) => {
-        server.close(() => done())
+      new Promise((resolve) => {
+        server.close(() => resolve())
         server.closeAllConnections()
       }),
   }
@@ -70,9 +70,9 @@ export async function startBroker(): Promise<BrokerServer> {
       return json(response, 201, { data: { token, connect_link: `${url}/?session_token=${token}`, expires_at: "2100-01-01T00:00:00Z" } })
     }
     if (at.pathname === "/connections") {
-      const wanted = at.searchParams.get("tags[end_user_id]")
-      const found = [...own.connections].filter(([, { tags }]) => own.listsAll || tags["end_user_id"] === wanted)
-      const connections = found.map(([connection_id, { integration, created, tags }]) => ({
+      const expected = at.searchParams.get("tags[end_user_id]")
+      const entries = [...own.connections].filter(([, { tags }]) => own.listsAll || tags["end_user_id"] === expected)
+      const connections = entries.map(([connection_id, { integration, created, tags }]) => ({
         connection_id, provider_config_key: integration, provider: "test", created, tags, errors: [],
       })) // biome-ignore format: one row
       return json(response, 200, { connections })
@@ -82,16 +82,16 @@ export async function startBroker(): Promise<BrokerServer> {
 
   function answerOne(method: string, at: URL, response: ServerResponse): unknown {
     const id = at.pathname.replace("/connections/", "")
-    const kept = own.connections.get(id)
-    if (!kept || at.searchParams.get("provider_config_key") !== kept.integration)
+    const connection = own.connections.get(id)
+    if (!connection || at.searchParams.get("provider_config_key") !== connection.integration)
       return json(response, 404, { error: { code: "not_found" } })
     if (method === "DELETE") {
       own.connections.delete(id)
       return json(response, 200, { success: true })
     }
-    if (kept.refused) return json(response, 424, { error: { code: "invalid_credentials" } })
-    if (at.searchParams.get("force_refresh") === "true") kept.token = `BROKERED-TOKEN-fresh-${id}`
-    return json(response, 200, { connection_id: id, credentials: { type: "OAUTH2", access_token: kept.token, raw: {} }, errors: [] })
+    if (connection.refused) return json(response, 424, { error: { code: "invalid_credentials" } })
+    if (at.searchParams.get("force_refresh") === "true") connection.token = `BROKERED-TOKEN-fresh-${id}`
+    return json(response, 200, { connection_id: id, credentials: { type: "OAUTH2", access_token: connection.token, raw: {} }, errors: [] })
   }
 
   return own

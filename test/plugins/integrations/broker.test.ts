@@ -60,8 +60,8 @@ describe("integrations by a connection broker", () => {
     const text = await (await fetch(connect_url)).text()
     return { text, location: linkOf(text, "continue"), done: linkOf(text, "done") }
   }
-  const land = async (done: string) => {
-    const answer = await fetch(done, { redirect: "manual" })
+  const land = async (url: string) => {
+    const answer = await fetch(url, { redirect: "manual" })
     return { status: answer.status, to: answer.headers.get("location") ?? "", text: await answer.text() }
   }
   const connected = async (name: string) => {
@@ -112,12 +112,12 @@ describe("integrations by a connection broker", () => {
 
   it("says that access has ended, on the record and on the live channel, and is granted again in place", async () => {
     const id = await connected("Ended")
-    for (const kept of broker.connections.values()) kept.refused = true
+    for (const connection of broker.connections.values()) connection.refused = true
     expect((await failureOf(service.call(id))).details).to.include({ reason: "oauth_expired", retryable: false })
     const { status, health } = await read(id)
     expect([status, health.status, health.reason]).to.deep.equal(["authorization_expired", "failing", "authorization_expired"])
-    const told = await until("the live message", async () => (await service.host.broadcasts("connections")).at(-1))
-    expect(told.data).to.deep.include({ integration_id: id, reason: "authorization_expired" })
+    const broadcast = await until("the live message", async () => (await service.host.broadcasts("connections")).at(-1))
+    expect(broadcast.data).to.deep.include({ integration_id: id, reason: "authorization_expired" })
     const before = [...broker.connections.keys()].at(-1)
     const again = await connect("Ended", { rotate_credentials: true })
     expect(again.body.integration_id).to.equal(id)
@@ -131,9 +131,9 @@ describe("integrations by a connection broker", () => {
 
   it("deletes the connection at the broker when it is disconnected", async () => {
     const id = await connected("Disconnected")
-    const kept = [...broker.connections.keys()].at(-1) ?? ""
+    const connectionId = [...broker.connections.keys()].at(-1) ?? ""
     expect((await service.host.api("DELETE", `/v1/integrations/${id}`)).status).to.equal(200)
-    await until("the deletion", () => !broker.connections.has(kept))
+    await until("the deletion", () => !broker.connections.has(connectionId))
   })
 
   it("refuses to lend it, and to take credentials beside none", async () => {
@@ -200,14 +200,14 @@ describe("integrations by a connection broker", () => {
 
   it("deletes at the broker later where that is down", async () => {
     const id = await connected("Later")
-    const kept = [...broker.connections.keys()].at(-1) ?? ""
+    const connectionId = [...broker.connections.keys()].at(-1) ?? ""
     broker.fails = (response) => json(response, 503, {})
     await service.host.api("DELETE", `/v1/integrations/${id}`)
-    await until("the first try", () => broker.asked.some((asked) => asked.startsWith("DELETE")))
+    await until("the first try", () => broker.asked.some((query) => query.startsWith("DELETE")))
     broker.fails = undefined
     await until("the deletion", () => {
       service.host.clock.move(60_000)
-      return !broker.connections.has(kept)
+      return !broker.connections.has(connectionId)
     })
   })
 })

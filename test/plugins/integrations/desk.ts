@@ -93,8 +93,8 @@ export async function openDesk(allowHost: string, ...apps: AnyIntegrationApp[]) 
     managers,
     integrations,
     /** As the call path does it: parsed, handled, output checked, committed with its audit record. */
-    async call(operation: AnyOperation, given: object, caller: Caller): Promise<Answer> {
-      const input: unknown = operation.input.parse(given)
+    async call(operation: AnyOperation, options: object, caller: Caller): Promise<Answer> {
+      const input: unknown = operation.input.parse(options)
       const work = new StagedWork(ids.uuid())
       const output = await operation.handle({
         input,
@@ -153,8 +153,8 @@ const noBroker = {
 
 export type Desk = Awaited<ReturnType<typeof openDesk>>
 
-export function callerOf(given: { user?: string; role?: Role; surface?: Surface; organization?: typeof acme } = {}): Caller {
-  const { user = "ada", role = "admin", surface = "rest", organization = acme } = given
+export function callerOf(input: { user?: string; role?: Role; surface?: Surface; organization?: typeof acme } = {}): Caller {
+  const { user = "ada", role = "admin", surface = "rest", organization = acme } = input
   return {
     organization,
     role,

@@ -44,8 +44,8 @@ const hourMs = 60 * minuteMs
 
 describe("tests and health of integrations", () => {
   let vendor: Vendor
-  let made = 0
-  const shown: string[] = []
+  let count = 0
+  const secrets: string[] = []
   before(async () => {
     vendor = await startVendor({}, {}, "1h")
     // A check comes as a minute begins: none does until a test has one begin.
@@ -59,11 +59,11 @@ describe("tests and health of integrations", () => {
 
   const api = async <T = Record<string, unknown>>(method: string, path: string, body?: unknown) => {
     const answer = await vendor.host.api<T>(method, path, body)
-    shown.push(JSON.stringify(answer.body))
+    secrets.push(JSON.stringify(answer.body))
     return answer
   }
   const connect = async (more: object = {}) => {
-    const input = { app: "vendor", name: `Vendor ${++made}`, credentials: { api_key: "SECRET-KEY" }, share_with_org: true, ...more }
+    const input = { app: "vendor", name: `Vendor ${++count}`, credentials: { api_key: "SECRET-KEY" }, share_with_org: true, ...more }
     return (await api<{ integration_id: string }>("POST", "/v1/integrations-connect", input)).body.integration_id
   }
   const read = async (id: string) => (await api<View>("GET", `/v1/integrations/${id}`)).body
@@ -137,12 +137,12 @@ describe("tests and health of integrations", () => {
     vendor.answer("limited")
     await test(id)
     vendor.answer("good")
-    const asked = vendor.peer.asked.length
+    const requestCount = vendor.peer.asked.length
     const call = () => vendor.host.get(Integrations).call(vendor.host.organization.id, id, { method: "GET", path: "/me" })
     const { code, details } = await failureOf(call())
     expect([code, details?.["reason"], details?.["retry_after_s"]]).to.deep.equal(["unavailable", "app_asked_to_wait", 7])
     expect(await test(id)).to.include({ ok: false, reason: "rate_limited", retry_after_s: 7 })
-    expect(vendor.peer.asked).to.have.length(asked)
+    expect(vendor.peer.asked).to.have.length(requestCount)
     vendor.host.clock.move(7_000)
     expect((await call()).status).to.equal(200)
   })
@@ -167,7 +167,7 @@ describe("tests and health of integrations", () => {
     const hidden = await connect({ share_with_org: false })
     vendor.answer("unauthorized")
     host.clock.move(hourMs)
-    const seen = await until("a failing connection", async () => {
+    const observed = await until("a failing connection", async () => {
       const { health } = await read(id)
       return health.status === "failing" && health
     })
@@ -178,12 +178,12 @@ describe("tests and health of integrations", () => {
       const [schedules, jobs] = [host.get(Store).open(ScheduleCollection), host.get(Store).open(JobCollection)]
       return (await schedules.count(isDue)) + (await jobs.count({ type })) === 0
     })
-    expect(seen).to.include({ reason: "unauthorized" })
-    const [told, ...more] = await until("the live message", async () => {
+    expect(observed).to.include({ reason: "unauthorized" })
+    const [message, ...more] = await until("the live message", async () => {
       const all = await news(id)
       return all.length > 0 && all
     })
-    expect(told).to.deep.include({ status: "failing", reason: "unauthorized", since: seen.since })
+    expect(message).to.deep.include({ status: "failing", reason: "unauthorized", since: observed.since })
     expect(more).to.deep.equal([])
     expect(await news(hidden)).to.deep.equal([])
     const scheduled = async () => {
@@ -224,8 +224,8 @@ describe("tests and health of integrations", () => {
     expect(warning).to.match(/^The connection "dependency" has been failing since 2\d{3}-.* \(unauthorized\): .*answered 401/)
     expect(more).to.deep.equal([])
     const path = `/v1/event-pipelines/${saved.body.slug}`
-    const shown = await api<Saved>("GET", path)
-    expect(shown.body.warnings).to.deep.equal([warning])
+    const response = await api<Saved>("GET", path)
+    expect(response.body.warnings).to.deep.equal([warning])
     const documents = [{ path: "depends.yaml", document: { ...document, slug: "planned" } }]
     type Plan = { changes: { action: string; warnings: string[] }[] }
     expect((await api("POST", "/v1/event-pipelines/apply", { documents })).status).to.equal(200)
@@ -234,9 +234,9 @@ describe("tests and health of integrations", () => {
     vendor.answer("good")
     await test(id)
     expect((await api<Saved>("GET", path)).body.warnings).to.deep.equal([])
-    expect((await api("PUT", path, { ...shown.body, name: "As it was read", revision: undefined, updated_at: undefined })).status).to.equal(
-      200,
-    )
+    expect(
+      (await api("PUT", path, { ...response.body, name: "As it was read", revision: undefined, updated_at: undefined })).status,
+    ).to.equal(200)
     expect(warned((await api<Saved>("PUT", `/v1/event-pipelines/${saved.body.slug}`, { name: "Depends" })).body)).to.deep.equal([])
   })
 
@@ -245,10 +245,10 @@ describe("tests and health of integrations", () => {
     const id = await connect({ name: "Lent", managed_access: "managed_organizations" })
     const keyOf = (slug: string, managed: boolean) =>
       host.get(UnitsOfWork).run((work) => {
-        const made = host.get(Organizations).create(work, { name: slug, slug })
-        if (managed) host.get(Organizations).setManager(work, made.id, { id: host.organization.id, role: "member" })
-        const wanted = { name: "k", kind: "api_key", role: "admin", scopes: null, user: null } as const
-        return host.get(ApiKeys).mint(work, made.id, wanted).text
+        const organization = host.get(Organizations).create(work, { name: slug, slug })
+        if (managed) host.get(Organizations).setManager(work, organization.id, { id: host.organization.id, role: "member" })
+        const keyOptions = { name: "k", kind: "api_key", role: "admin", scopes: null, user: null } as const
+        return host.get(ApiKeys).mint(work, organization.id, keyOptions).text
       })
     const [shop, stranger] = [await keyOf("shop", true), await keyOf("stranger", false)]
     vendor.answer("unauthorized")
@@ -256,9 +256,9 @@ describe("tests and health of integrations", () => {
     const document = { name: "Calls", auth_mode: "none", pipeline: [{ type: "integration.call", integration: "lent", path: "/x" }] }
     const warnings: string[][] = []
     for (const key of [shop, stranger]) {
-      const made = await host.api<{ slug: string; warnings: string[] }>("POST", "/v1/event-pipelines", document, { key })
-      const read = await host.api<{ warnings: string[] }>("GET", `/v1/event-pipelines/${made.body.slug}`, undefined, { key })
-      expect(made.body.warnings).to.include.members(read.body.warnings)
+      const response = await host.api<{ slug: string; warnings: string[] }>("POST", "/v1/event-pipelines", document, { key })
+      const read = await host.api<{ warnings: string[] }>("GET", `/v1/event-pipelines/${response.body.slug}`, undefined, { key })
+      expect(response.body.warnings).to.include.members(read.body.warnings)
       warnings.push(read.body.warnings)
     }
     expect(warnings).to.have.length(2)
@@ -320,8 +320,8 @@ describe("tests and health of integrations", () => {
     const pipeline = await api<{ slug: string; inbound_url: string }>("POST", "/v1/event-pipelines", document)
     expect(pipeline.status, JSON.stringify(pipeline.body)).to.be.oneOf([200, 201])
     vendor.answer("unauthorized")
-    const sent = await patiently(() => host.send(pipeline.body, { email: "ada@example.com" }))
-    expect(sent.status, JSON.stringify(sent.body)).to.be.lessThan(300)
+    const response = await patiently(() => host.send(pipeline.body, { email: "ada@example.com" }))
+    expect(response.status, JSON.stringify(response.body)).to.be.lessThan(300)
     const path = `/v1/event-pipelines/${pipeline.body.slug}/executions`
     await until("the failed step", async () => {
       const [entry] = (await api<{ executions: { id: string }[] }>("GET", path)).body.executions
@@ -330,7 +330,7 @@ describe("tests and health of integrations", () => {
     })
     await test(id)
     await api("GET", "/v1/audit-log")
-    const everything = [...shown, ...host.logged, JSON.stringify(await host.broadcasts())]
+    const everything = [...secrets, ...host.logged, JSON.stringify(await host.broadcasts())]
     expect(everything.filter((text) => text.includes("SECRET"))).to.deep.equal([])
     expect(everything.some((text) => text.includes("Journal CRM"))).to.equal(true)
   })

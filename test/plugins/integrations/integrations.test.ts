@@ -64,9 +64,9 @@ describe("integrations", () => {
       expect(Object.keys(answer).sort()).to.deep.equal([
         "app", "connect_url", "integration_id", "next_step", "organization_name", "organization_slug", "status",
       ]) // biome-ignore format: a list
-      const shown = JSON.stringify([answer, await list(), await desk.call(getIntegration, { id: "our-crm" }, callerOf())])
-      expect(shown).to.include("[redacted]")
-      for (const place of [shown, desk.onDisk()])
+      const output = JSON.stringify([answer, await list(), await desk.call(getIntegration, { id: "our-crm" }, callerOf())])
+      expect(output).to.include("[redacted]")
+      for (const place of [output, desk.onDisk()])
         expect(place)
           .to.include("our-crm")
           .and.not.to.match(/SECRET-ONE|Bearer|\/v2/)
@@ -158,7 +158,7 @@ describe("integrations", () => {
       const both = await Promise.allSettled(
         ["A", "B"].map((token) => connect({ credentials: credentials(token), rotate_credentials: true })),
       )
-      const lost = both.filter((one) => one.status === "rejected")
+      const lost = both.filter((outcome) => outcome.status === "rejected")
       for (const { reason } of lost) expect(reason).to.include({ code: "aborted" })
       expect(lost.length).to.be.lessThan(2)
     })
@@ -222,8 +222,8 @@ describe("integrations", () => {
       await connect({ name: "Lent", share_with_org: false, managed_access: "managed_organizations" })
       await connect({ name: "Shared" })
       const refs = async (organization: string) => {
-        const found = await Promise.all(["private", "lent", "shared"].map((ref) => desk.integrations.find(organization, ref)))
-        return found.map((one) => one?.slug)
+        const matches = await Promise.all(["private", "lent", "shared"].map((ref) => desk.integrations.find(organization, ref)))
+        return matches.map((integration) => integration?.slug)
       }
       expect(await refs(acme.id)).to.deep.equal([undefined, "lent", "shared"])
       expect(await refs(other.id)).to.deep.equal([undefined, undefined, undefined])

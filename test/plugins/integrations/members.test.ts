@@ -28,28 +28,28 @@ describe("integrations of members", () => {
     host.get(UnitsOfWork).run((work) => {
       const user = host.get(Organizations).addUser(work, { email })
       host.get(Organizations).addMember(work, host.organization.id, user.id, "member")
-      const wanted = { name: "Key", kind: "api_key", role: "member", scopes: null, manager: false, user: user.id } as const
-      return host.get(ApiKeys).mint(work, host.organization.id, wanted).text
+      const keyOptions = { name: "Key", kind: "api_key", role: "member", scopes: null, manager: false, user: user.id } as const
+      return host.get(ApiKeys).mint(work, host.organization.id, keyOptions).text
     })
-  const connect = (given: object, key = ada) => host.api<Answer>("POST", "/v1/integrations-connect", { ...app, ...given }, { key })
+  const connect = (input: object, key = ada) => host.api<Answer>("POST", "/v1/integrations-connect", { ...app, ...input }, { key })
   const refusal = ({ status, body }: { status: number; body: Answer }) => [status, body.details.reason]
 
   it("are private: their connector renames, rotates and disconnects them, another member sees none", async () => {
-    const made = await connect({ name: "Mine" })
-    expect(made.status).to.equal(200)
+    const response = await connect({ name: "Mine" })
+    expect(response.status).to.equal(200)
     expect((await host.api("PATCH", "/v1/integrations/mine", { name: "My CRM" }, { key: ada })).body).to.include({ shared: false })
-    expect((await connect({ name: "mine", rotate_credentials: true })).body.integration_id).to.equal(made.body.integration_id)
+    expect((await connect({ name: "mine", rotate_credentials: true })).body.integration_id).to.equal(response.body.integration_id)
     expect((await host.api("GET", "/v1/integrations/mine", undefined, { key: grace })).status).to.equal(404)
     expect((await host.api("DELETE", "/v1/integrations/mine", undefined, { key: grace })).status).to.equal(404)
     expect((await host.api("DELETE", "/v1/integrations/mine", undefined, { key: ada })).status).to.equal(200)
   })
 
   it("are neither shared nor lent by a member", async () => {
-    for (const given of [{ share_with_org: true }, { managed_access: "managed_organizations" }]) {
-      expect(refusal(await connect({ name: "Ours", ...given }))).to.deep.equal([403, "role_too_low"])
+    for (const input of [{ share_with_org: true }, { managed_access: "managed_organizations" }]) {
+      expect(refusal(await connect({ name: "Ours", ...input }))).to.deep.equal([403, "role_too_low"])
       await connect({ name: "Own" })
-      expect(refusal(await host.api<Answer>("PATCH", "/v1/integrations/own", given, { key: ada }))).to.deep.equal([403, "role_too_low"])
-      expect(refusal(await connect({ name: "own", rotate_credentials: true, ...given }))).to.deep.equal([403, "role_too_low"])
+      expect(refusal(await host.api<Answer>("PATCH", "/v1/integrations/own", input, { key: ada }))).to.deep.equal([403, "role_too_low"])
+      expect(refusal(await connect({ name: "own", rotate_credentials: true, ...input }))).to.deep.equal([403, "role_too_low"])
       await host.api("DELETE", "/v1/integrations/own", undefined, { key: ada })
     }
     expect((await host.api<{ integrations: unknown[] }>("GET", "/v1/integrations", undefined, { key: ada })).body.integrations).to.be.empty
@@ -64,15 +64,15 @@ describe("integrations of members", () => {
       await host.api<Answer>("DELETE", "/v1/integrations/team", undefined, { key: ada }),
       await connect({ name: "team", rotate_credentials: true }),
     ]
-    for (const one of tries) expect(refusal(one)).to.deep.equal([403, "role_too_low"])
+    for (const attempt of tries) expect(refusal(attempt)).to.deep.equal([403, "role_too_low"])
     expect((await host.api("GET", "/v1/integrations/team")).body).to.include({ name: "Team", shared: true, revision: 2 })
   })
 
   it("are refused if the organization's setting forbids them, by an error that names the setting", async () => {
     await connect({ name: "Before" })
     expect((await host.api("PATCH", "/v1/organization", { members_may_connect: false })).body).to.include({ members_may_connect: false })
-    for (const given of [{ name: "After" }, { name: "before", rotate_credentials: true }]) {
-      const refused = await connect(given)
+    for (const input of [{ name: "After" }, { name: "before", rotate_credentials: true }]) {
+      const refused = await connect(input)
       expect(refusal(refused)).to.deep.equal([403, "members_may_not_connect"])
       expect(refused.body.details.setting).to.equal("members_may_connect")
       expect(refused.body.message).to.include("members_may_connect")

@@ -69,13 +69,13 @@ describe("an organization's own apps and OAuth clients", () => {
     for (const key of [host.adminKey, other.key]) {
       const { body } = await api<{ redirect_uri: string }>("PUT", `${clients}/acme`, vendorClient, key)
       uris.push(body.redirect_uri)
-      const { body: listed } = await api<{ integration_oauth_clients: { app: string; redirect_uri: string }[] }>(
+      const { body: page } = await api<{ integration_oauth_clients: { app: string; redirect_uri: string }[] }>(
         "GET",
         clients,
         undefined,
         key,
       )
-      expect(listed.integration_oauth_clients.find(({ app }) => app === "acme")?.redirect_uri).to.equal(body.redirect_uri)
+      expect(page.integration_oauth_clients.find(({ app }) => app === "acme")?.redirect_uri).to.equal(body.redirect_uri)
     }
     const base = `${host.url}/v1/integrations/oauth/callback`
     expect(uris).to.deep.equal([`${base}/${host.organization.id}/acme`, `${base}/${other.id}/acme`])
@@ -92,8 +92,8 @@ describe("an organization's own apps and OAuth clients", () => {
       expect(status, place).to.equal(400)
     }
     expect(vendor.asked).to.deep.equal([])
-    const { url: done } = await browser.open(back, (next) => next.startsWith(returnUrl))
-    expect(new URL(done).searchParams.get("status")).to.equal("connected")
+    const { url } = await browser.open(back, (next) => next.startsWith(returnUrl))
+    expect(new URL(url).searchParams.get("status")).to.equal("connected")
     for (const key of [host.adminKey, other.key]) {
       await api("DELETE", `${clients}/acme`, undefined, key)
       if (key === other.key) await api("DELETE", `/v1/integrations/${connect.body.integration_id}`, undefined, key)
@@ -127,8 +127,8 @@ describe("an organization's own apps and OAuth clients", () => {
     const { integration_id } = await service.connect("granted")
     expect((await service.call(integration_id)).status).to.equal(200)
     expect(service.vendor.at("/token")[0]?.form.get("client_secret")).to.equal(secret)
-    const shown = [set.body, (await api("GET", clients)).body, (await api("GET", "/v1/audit-log?limit=200")).body, service.host.logged]
-    expect(JSON.stringify(shown)).to.include(vendorClient.client_id).and.not.to.include(secret)
+    const resources = [set.body, (await api("GET", clients)).body, (await api("GET", "/v1/audit-log?limit=200")).body, service.host.logged]
+    expect(JSON.stringify(resources)).to.include(vendorClient.client_id).and.not.to.include(secret)
     expect(onDisk(service.host.dataDir)).to.include("granted").and.not.to.include(secret)
   })
 

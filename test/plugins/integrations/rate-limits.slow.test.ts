@@ -26,17 +26,17 @@ onMongo("rate limits on two nodes", ({ start, storage }) => {
     host.get(Integrations).call(vendor.host.organization.id, ref, { method: "GET", path: "/me" })
 
   it("hold for both together", async () => {
-    const made = await Promise.allSettled(hosts.flatMap((host) => Array.from({ length: 40 }, () => callOn(host, "both"))))
-    const refused = made.flatMap((one) => (one.status === "rejected" ? [one.reason.details.reason] : []))
+    const outcomes = await Promise.allSettled(hosts.flatMap((host) => Array.from({ length: 40 }, () => callOn(host, "both"))))
+    const refused = outcomes.flatMap((outcome) => (outcome.status === "rejected" ? [outcome.reason.details.reason] : []))
     expect([vendor.peer.asked.length, new Set(refused)]).to.deep.equal([20, new Set(["app_rate_limited"])])
   })
 
   it("and what the vendor asked one of them, the other heeds", async () => {
-    const [one, other] = hosts as [TestHost, TestHost]
+    const [first, second] = hosts as [TestHost, TestHost]
     vendor.answer("limited")
-    expect((await callOn(one, "asked")).status).to.equal(429)
+    expect((await callOn(first, "asked")).status).to.equal(429)
     vendor.answer("good")
-    expect((await failureOf(callOn(other, "asked"))).details).to.include({ reason: "app_asked_to_wait" })
+    expect((await failureOf(callOn(second, "asked"))).details).to.include({ reason: "app_asked_to_wait" })
     expect(vendor.peer.asked).to.have.length(1)
   })
 })

@@ -21,13 +21,13 @@ describe("a window of calls", () => {
       fc.property(waits, fc.nat(10_000), (steps, start) => {
         let now = 1_000_000 + start
         let spent: SpentByWindow = {}
-        const made: number[] = []
+        const created: number[] = []
         for (const step of steps) {
           now += step
           const counted = spend([limit], spent, now)
-          const within = (ms: number) => made.filter((at) => at > now - ms).length
+          const within = (ms: number) => created.filter((at) => at > now - ms).length
           if ("spent" in counted) {
-            made.push(now)
+            created.push(now)
             spent = counted.spent
             expect(within(2_000)).to.be.at.most(limit.requests)
           } else {
@@ -74,7 +74,7 @@ describe("rate limits of integrations", () => {
     return (await vendor.host.api<{ integration_id: string }>("POST", "/v1/integrations-connect", input)).body.integration_id
   }
   const call = (ref: string) => vendor.host.get(Integrations).call(vendor.host.organization.id, ref, { method: "GET", path: "/me" })
-  const asked = () => vendor.peer.asked.map(({ url }) => url)
+  const requestUrls = () => vendor.peer.asked.map(({ url }) => url)
   const use = async (ref: string) => {
     for (let count = 0; count < 3; count++) await call(ref)
     vendor.peer.asked.length = 0
@@ -94,10 +94,10 @@ describe("rate limits of integrations", () => {
     expect(all.filter(({ status }) => status === "fulfilled")).to.have.length(3)
     const { code, details } = await failureOf(call("counted"))
     expect([code, details?.["reason"]]).to.deep.equal(["unavailable", "app_rate_limited"])
-    expect(asked()).to.have.length(3)
+    expect(requestUrls()).to.have.length(3)
     expect((await call("uncounted")).status).to.equal(200)
     expect((await vendor.host.api("POST", `/v1/integrations/${id}/test`)).body).to.include({ ok: false, reason: "rate_limited" })
-    expect(asked()).to.have.length(4)
+    expect(requestUrls()).to.have.length(4)
   })
 
   it("postpone deferred steps, which say so, count no try, and all call once in the end", async () => {
@@ -110,8 +110,8 @@ describe("rate limits of integrations", () => {
       return entries.map((entry) => entry.steps["tell"])
     }
     const waiting = await until("four steps being held back", async () => {
-      const held = (await steps()).filter((record) => record?.state === "pending" && record.error)
-      return held.length === 4 && held
+      const waitingSteps = (await steps()).filter((record) => record?.state === "pending" && record.error)
+      return waitingSteps.length === 4 && waitingSteps
     })
     for (const record of waiting) {
       expect(record).to.include({ attempts: 0 }).and.to.have.property("next_at")
@@ -119,13 +119,13 @@ describe("rate limits of integrations", () => {
         /"deferred" was not called: its app allows 3 calls in 10 s, which are taken. Try again in \d+ s/,
       )
     }
-    expect(asked()).to.have.length(3)
+    expect(requestUrls()).to.have.length(3)
     await until("all being called", async () => {
       vendor.host.clock.move(3_000)
       return (await steps()).every((record) => record?.state === "done")
     })
     expect((await steps()).every((record) => record?.attempts === 1)).to.equal(true)
-    expect(asked().sort()).to.deep.equal(Array.from({ length: 7 }, (_, n) => `/api/${n}`))
+    expect(requestUrls().sort()).to.deep.equal(Array.from({ length: 7 }, (_, n) => `/api/${n}`))
   })
 
   it("let a step with more elements than the limit go on where it stopped", async () => {
@@ -135,17 +135,17 @@ describe("rate limits of integrations", () => {
     const list = Array.from({ length: 8 }, (_, n) => n)
     await post(inbound_url, { list })
     const { id } = await bench.newest(slug)
-    const held = await bench.entryWhen(slug, id, ({ steps }) => steps["each"]?.error !== null)
-    expect(held.steps["each"]).to.include({ state: "pending", attempts: 0 })
-    expect(held.steps["each"]?.result).to.have.length(3)
-    const done = await until("all elements being called", async () => {
+    const waitingEntry = await bench.entryWhen(slug, id, ({ steps }) => steps["each"]?.error !== null)
+    expect(waitingEntry.steps["each"]).to.include({ state: "pending", attempts: 0 })
+    expect(waitingEntry.steps["each"]?.result).to.have.length(3)
+    const finalEntry = await until("all elements being called", async () => {
       vendor.host.clock.move(4_000)
       const entry = await bench.entry(slug, id)
       return entry.steps["each"]?.state === "done" && entry
     })
-    expect(done.steps["each"]).to.include({ attempts: 1 })
-    expect(done.steps["each"]?.result).to.have.length(8)
-    expect(asked()).to.deep.equal(list.map((n) => `/api/${n}`))
+    expect(finalEntry.steps["each"]).to.include({ attempts: 1 })
+    expect(finalEntry.steps["each"]?.result).to.have.length(8)
+    expect(requestUrls()).to.deep.equal(list.map((n) => `/api/${n}`))
   })
 
   it("let a step before the reply wait where its time allows that, and fail it with the reason where not", async () => {
@@ -161,7 +161,7 @@ describe("rate limits of integrations", () => {
     expect(failed).to.include({ status: "failed" })
     expect(failed.steps["ask"]).to.include({ state: "failed", attempts: 0 })
     expect(failed.error?.message).to.match(/its app allows 3 calls in 10 s/)
-    expect(asked()).to.deep.equal([])
+    expect(requestUrls()).to.deep.equal([])
     let answered = false
     const waiting = post(patient.inbound_url, {}).finally(() => {
       answered = true
@@ -172,7 +172,7 @@ describe("rate limits of integrations", () => {
     })
     expect((await waiting).status).to.equal(200)
     expect((await bench.newest(patient.slug)).steps["ask"]).to.include({ state: "done", attempts: 1 })
-    expect(asked()).to.deep.equal(["/api/x"])
+    expect(requestUrls()).to.deep.equal(["/api/x"])
   })
 
   it("join what the vendor asks for: nobody calls before its time, and only the refused try counts", async () => {
@@ -186,12 +186,12 @@ describe("rate limits of integrations", () => {
       return count?.asked_until
     })
     vendor.answer("good")
-    const done = await until("the step being done", async () => {
+    const finalEntry = await until("the step being done", async () => {
       vendor.host.clock.move(1_000)
       const entry = await bench.newest(slug)
       return entry.steps["tell"]?.state === "done" && entry
     })
-    expect(done.steps["tell"]).to.include({ attempts: 2 })
-    expect(asked()).to.have.length(2)
+    expect(finalEntry.steps["tell"]).to.include({ attempts: 2 })
+    expect(requestUrls()).to.have.length(2)
   })
 })

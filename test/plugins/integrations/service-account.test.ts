@@ -78,8 +78,8 @@ describe("service accounts", () => {
     universe_domain: "example.com",
     ...change,
   })
-  const connect = (given: object) =>
-    host.api<Answer>("POST", "/v1/integrations-connect", { app: "desk", share_with_org: true, credentials: account(), ...given })
+  const connect = (input: object) =>
+    host.api<Answer>("POST", "/v1/integrations-connect", { app: "desk", share_with_org: true, credentials: account(), ...input })
   const call = (ref: string) => host.get(Integrations).call(host.organization.id, ref, { method: "GET", path: "/files" })
   const askedFor = (path: string) => peer.asked.filter(({ url }) => url === path)
 
@@ -140,12 +140,12 @@ describe("service accounts", () => {
   })
 
   it("may connect google beside its authorization", async () => {
-    const made = await connect({
+    const response = await connect({
       app: "google",
       name: "Google",
       credentials: account({ token_uri: "https://oauth2.googleapis.com/token" }),
     })
-    expect([made.status, made.body.status]).to.deep.equal([200, "connected"])
+    expect([response.status, response.body.status]).to.deep.equal([200, "connected"])
     const none = await host.api<Answer>("POST", "/v1/integrations-connect", { app: "google" })
     expect(none.body.details.reason).to.equal("authorization_unavailable")
   })

@@ -62,7 +62,7 @@ describe("jobs", () => {
     const counts = [/millrace_job_seconds_count\{type="pipeline\.deferred",outcome="dead"\} 3\n/, /^millrace_jobs\{state="dead"\} 3$/m]
     await until("the metrics", async () => {
       const metrics = await (await fetch(`${host.url}/metrics`)).text()
-      return [...counts, /^millrace_jobs\{state="queued"\} 0$/m].every((one) => one.test(metrics))
+      return [...counts, /^millrace_jobs\{state="queued"\} 0$/m].every((pattern) => pattern.test(metrics))
     })
   })
 

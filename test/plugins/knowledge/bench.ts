@@ -17,7 +17,7 @@ export interface Item {
   readonly revision: number
 }
 
-export interface Found extends Item {
+export interface SearchResult extends Item {
   readonly score: number
   readonly highlights: readonly { readonly text: string; readonly marks: readonly { readonly from: number; readonly to: number }[] }[]
   readonly explanation?: {
@@ -48,8 +48,8 @@ export class KnowledgeBench {
     return patiently(() => this.host.api<T>(...call))
   }
 
-  async made(given: object): Promise<Item> {
-    const { status, body } = await this.api<Item>("POST", "/v1/knowledge", given)
+  async create(input: object): Promise<Item> {
+    const { status, body } = await this.api<Item>("POST", "/v1/knowledge", input)
     expect(status, JSON.stringify(body)).to.equal(200)
     return body
   }
@@ -59,20 +59,20 @@ export class KnowledgeBench {
   }
 
   /** Once its latest version is read, or could not be. */
-  async settled(id: string): Promise<Item> {
+  async whenRead(id: string): Promise<Item> {
     await until("the item being read in", async () => (await this.read(id)).content_state !== "pending")
     return await this.read(id)
   }
 
-  async search(q: string, more = ""): Promise<Found[]> {
+  async search(q: string, more = ""): Promise<SearchResult[]> {
     const path = `/v1/knowledge-search?q=${encodeURIComponent(q)}${more}`
-    const answer = await this.api<{ items: Found[] }>("GET", path)
+    const answer = await this.api<{ items: SearchResult[] }>("GET", path)
     expect(answer.status, JSON.stringify(answer.body)).to.equal(200)
     return answer.body.items
   }
 
   /** Once the search finds so many. */
-  async found(q: string, count: number, more = ""): Promise<Found[]> {
+  async find(q: string, count: number, more = ""): Promise<SearchResult[]> {
     await until(`${count} items being found by ${q}`, async () => (await this.search(q, more)).length === count)
     return await this.search(q, more)
   }

@@ -34,19 +34,19 @@ describe("hostile documents", () => {
   after(() => host.stop())
 
   it("end in a failure with a reason, and keep others waiting no longer than their time", async () => {
-    const given = (bytes: Buffer) => ({ type: "pdf", content_base64: bytes.toString("base64") })
-    const hostile = await Promise.all([bomb(), laughs(), endless()].map((bytes) => bench.made(given(bytes))))
-    const good = await bench.made(given(pdfSaying("still here")))
-    const seen = new Set<string>()
+    const pdfInput = (bytes: Buffer) => ({ type: "pdf", content_base64: bytes.toString("base64") })
+    const hostile = await Promise.all([bomb(), laughs(), endless()].map((bytes) => bench.create(pdfInput(bytes))))
+    const good = await bench.create(pdfInput(pdfSaying("still here")))
+    const visited = new Set<string>()
     await until("the last document being read", async () => {
-      for (const environment of confined()) seen.add(environment)
+      for (const environment of confined()) visited.add(environment)
       return (await bench.read(good.id)).content_state === "ready"
     })
-    const read = await Promise.all(hostile.map(({ id }) => bench.settled(id)))
+    const read = await Promise.all(hostile.map(({ id }) => bench.whenRead(id)))
     expect(read.map(({ content_state }) => content_state)).to.deep.equal(["failed", "failed", "failed"])
     expect(read[0]?.content_reason).to.equal("out_of_memory")
     expect(read[1]?.content_reason).to.be.oneOf(["too_slow", "too_long", "out_of_memory"])
     expect(read[2]?.content_reason).to.be.oneOf(["no_text", "too_slow"])
-    if (process.platform === "linux") expect([...seen]).to.deep.equal(["TZ=UTC"])
+    if (process.platform === "linux") expect([...visited]).to.deep.equal(["TZ=UTC"])
   })
 })

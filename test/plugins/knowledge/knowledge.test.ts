@@ -23,16 +23,16 @@ onBothStores("knowledge", ({ start }) => {
   })
 
   it("has the fields of the specification and the text of what was read", async () => {
-    const made = await bench.made({
+    const item = await bench.create({
       title: "Refunds",
       description: "For the desk.",
       category: "policies",
       content: "# Refunds\r\n\r\nWithin 30 days.",
     })
     const fields = "category content content_state created_at description id title type updated_at"
-    expect(made).to.include.all.keys(...fields.split(" "))
-    expect(made).to.include({ content_state: "pending", content: "", type: "markdown", version: 1, content_version: 0 })
-    const read = await bench.settled(made.id)
+    expect(item).to.include.all.keys(...fields.split(" "))
+    expect(item).to.include({ content_state: "pending", content: "", type: "markdown", version: 1, content_version: 0 })
+    const read = await bench.whenRead(item.id)
     expect(read).to.include({ content_state: "ready", content: "# Refunds\n\nWithin 30 days.", content_version: 1, content_reason: "" })
   })
 
@@ -44,12 +44,12 @@ onBothStores("knowledge", ({ start }) => {
       "Die Öffnungszeiten der Straße sind täglich.",
       "The libraries' catalogues are closed on Sundays.",
     ]
-    const items = await Promise.all(texts.map((content) => bench.made({ title: "Languages", category: "languages", content })))
-    const asked = ["新宿", "图书馆", "ทุกวัน", "offnungszeiten", "LIBRARY catalogue"]
-    for (const [place, q] of asked.entries()) {
-      const [found] = await bench.found(q, 1, "&category=languages")
-      expect(found?.id, q).to.equal(items[place]?.id)
-      const [piece] = found?.highlights ?? []
+    const items = await Promise.all(texts.map((content) => bench.create({ title: "Languages", category: "languages", content })))
+    const requests = ["新宿", "图书馆", "ทุกวัน", "offnungszeiten", "LIBRARY catalogue"]
+    for (const [place, q] of requests.entries()) {
+      const [match] = await bench.find(q, 1, "&category=languages")
+      expect(match?.id, q).to.equal(items[place]?.id)
+      const [piece] = match?.highlights ?? []
       expect(piece?.marks.map(({ from, to }) => piece.text.slice(from, to)).join(" "), q).to.match(
         /^(?:新宿|图书馆|ทุกวัน|Öffnungszeiten|libraries catalogues)/,
       )
@@ -60,11 +60,11 @@ onBothStores("knowledge", ({ start }) => {
   it("ranks by how rare and how frequent words are, filters, pages and explains", async () => {
     const category = "ranking"
     const many = Array.from({ length: 12 }, (_, n) =>
-      bench.made({ title: `Note ${n}`, category, content: `invoice note number ${n}`.repeat(1 + (n % 3)) }),
+      bench.create({ title: `Note ${n}`, category, content: `invoice note number ${n}`.repeat(1 + (n % 3)) }),
     )
-    const rare = await bench.made({ title: "Kestrel", category, content: "An invoice about a kestrel." })
+    const rare = await bench.create({ title: "Kestrel", category, content: "An invoice about a kestrel." })
     await Promise.all(many)
-    const all = await bench.found("invoice kestrel", 13, "&category=ranking")
+    const all = await bench.find("invoice kestrel", 13, "&category=ranking")
     expect(all[0]?.id).to.equal(rare.id)
     expect(all.map(({ score }) => score)).to.deep.equal(all.map(({ score }) => score).sort((a, b) => b - a))
     const pages: string[] = []
@@ -88,21 +88,21 @@ onBothStores("knowledge", ({ start }) => {
   })
 
   it("keeps versions, and what was read until the next is", async () => {
-    const { id } = await bench.made({ category: "versions", content: "# First\n\nAbout herons." })
-    const first = await bench.settled(id)
+    const { id } = await bench.create({ category: "versions", content: "# First\n\nAbout herons." })
+    const first = await bench.whenRead(id)
     expect(first.title).to.equal("First")
-    await bench.found("herons", 1)
+    await bench.find("herons", 1)
     const same = await bench.api("PATCH", `/v1/knowledge/${id}`, { ...first, id: undefined })
     expect([same.status, same.body]).to.deep.equal([200, first])
     const changed = await bench.api<{ version: number; content: string }>("PATCH", `/v1/knowledge/${id}`, {
       content: "# Second\n\nAbout storks.",
     })
     expect([changed.status, changed.body.version, changed.body.content]).to.deep.equal([200, 2, "# First\n\nAbout herons."])
-    expect((await bench.settled(id)).content).to.equal("# Second\n\nAbout storks.")
-    await bench.found("storks", 1)
+    expect((await bench.whenRead(id)).content).to.equal("# Second\n\nAbout storks.")
+    await bench.find("storks", 1)
     expect(await bench.search("herons")).to.deep.equal([])
     await bench.api("PATCH", `/v1/knowledge/${id}`, { content: " " })
-    const failed = await bench.settled(id)
+    const failed = await bench.whenRead(id)
     expect(failed).to.include({
       content_state: "failed",
       content_reason: "no_text",
@@ -121,16 +121,16 @@ onBothStores("knowledge", ({ start }) => {
     const none = await bench.api<Refused>("GET", `/v1/knowledge/${id}/versions/9`)
     expect([none.status, none.body.details.reason]).to.deep.equal([404, "knowledge_version_not_found"])
     await bench.api("PATCH", `/v1/knowledge/${id}`, { category: "birds" })
-    await bench.found("storks", 1, "&category=birds")
+    await bench.find("storks", 1, "&category=birds")
   })
 
   it("marks words in the beginning of a long text without reading the rest, always of the version that is shown", async () => {
     const store = host.get(Store)
     const openings = () => store.open(collectionNamed(host, "knowledge_openings"), host.organization.id).find({})
     const filler = "It rains. ".repeat(3_000)
-    const { id } = await bench.made({ title: "Weather", content: `The first okapi. ${filler} The last okapi.` })
+    const { id } = await bench.create({ title: "Weather", content: `The first okapi. ${filler} The last okapi.` })
     const marked = async () => (await bench.search("okapi"))[0]?.highlights.map(({ text }) => text.slice(0, 16))
-    await bench.found("okapi", 1)
+    await bench.find("okapi", 1)
     expect(await marked()).to.deep.equal(["The first okapi."])
     const open = store.open.bind(store)
     let reads = 0
@@ -154,18 +154,18 @@ onBothStores("knowledge", ({ start }) => {
   })
 
   it("leaves no trace of what was deleted", async () => {
-    await bench.made({ title: "Beside it", content: "The herons stay." })
-    const { id } = await bench.made({ title: "Zyzzogeton", content: "The zyzzogeton lives quietly." })
-    const long = await bench.made({ title: "At length", content: "The zyzzogeton. ".repeat(2_000) })
-    const failing = await bench.made({ title: "Zyzzogeton too", type: "text", content: "\0" })
-    await bench.settled(failing.id)
-    await bench.found("zyzzogeton", 2)
-    for (const one of [id, long.id, failing.id]) expect((await bench.api("DELETE", `/v1/knowledge/${one}`)).status).to.equal(200)
+    await bench.create({ title: "Beside it", content: "The herons stay." })
+    const { id } = await bench.create({ title: "Zyzzogeton", content: "The zyzzogeton lives quietly." })
+    const long = await bench.create({ title: "At length", content: "The zyzzogeton. ".repeat(2_000) })
+    const failing = await bench.create({ title: "Zyzzogeton too", type: "text", content: "\0" })
+    await bench.whenRead(failing.id)
+    await bench.find("zyzzogeton", 2)
+    for (const value of [id, long.id, failing.id]) expect((await bench.api("DELETE", `/v1/knowledge/${value}`)).status).to.equal(200)
     expect(await bench.search("zyzzogeton")).to.deep.equal([])
     const organization = host.organization.id
     const store = host.get(Store)
     const everything = async () => {
-      const kept: unknown[] = []
+      const positions: unknown[] = []
       for (const collection of [
         collectionNamed(host, "knowledge_items"),
         collectionNamed(host, "knowledge_versions"),
@@ -174,26 +174,26 @@ onBothStores("knowledge", ({ start }) => {
         collectionNamed(host, "knowledge_removals"),
         collectionNamed(host, "knowledge_openings"),
       ] as const)
-        kept.push(await store.open(collection, organization).find({}, { limit: 1_000 }))
+        positions.push(await store.open(collection, organization).find({}, { limit: 1_000 }))
       for (const { base64 } of await store
         .open(collectionNamed<{ base64: string }>(host, "knowledge_segments"), organization)
         .find({}, { limit: 1_000 }))
-        kept.push(Buffer.from(base64, "base64").toString("latin1"))
+        positions.push(Buffer.from(base64, "base64").toString("latin1"))
       const audit = await bench.api("GET", "/v1/audit-log?limit=200")
-      return JSON.stringify([kept, audit.body])
+      return JSON.stringify([positions, audit.body])
     }
     await until("the index being written again", async () => !/zyzzogeton/i.test(await everything()))
     expect(await everything()).to.include("herons")
   })
 
   it("shows nothing of it to others, and refuses what is not content", async () => {
-    const { id } = await bench.made({ title: "Ours", content: "Only ours." })
-    await bench.settled(id)
+    const { id } = await bench.create({ title: "Ours", content: "Only ours." })
+    await bench.whenRead(id)
     const name = `other-${Date.now()}`
     const other = await host.get(UnitsOfWork).run((work) => host.get(Organizations).create(work, { name, slug: name }))
     const key = await host.get(UnitsOfWork).run((work) => {
-      const wanted = { name: "Key", kind: "api_key", role: "admin", scopes: null, manager: false, user: null } as const
-      return host.get(ApiKeys).mint(work, other.id, wanted).text
+      const keyOptions = { name: "Key", kind: "api_key", role: "admin", scopes: null, manager: false, user: null } as const
+      return host.get(ApiKeys).mint(work, other.id, keyOptions).text
     })
     for (const [method, path] of [
       ["GET", ""],
@@ -211,16 +211,16 @@ onBothStores("knowledge", ({ start }) => {
     expect(search.body.items).to.deep.equal([])
     const foreign = await bench.api<{ next_cursor: string }>("GET", "/v1/knowledge?limit=1")
     expect((await bench.api("GET", `/v1/knowledge?limit=1&cursor=${foreign.body.next_cursor}`, undefined, { key })).status).to.equal(400)
-    for (const given of [{}, { content: "x", url: "https://example.com/" }, { type: "pdf", content: "x" }]) {
-      const { status, body } = await bench.api<Refused>("POST", "/v1/knowledge", given)
-      expect([status, body.details.reason], JSON.stringify(given)).to.deep.equal([400, "knowledge_content_refused"])
+    for (const input of [{}, { content: "x", url: "https://example.com/" }, { type: "pdf", content: "x" }]) {
+      const { status, body } = await bench.api<Refused>("POST", "/v1/knowledge", input)
+      expect([status, body.details.reason], JSON.stringify(input)).to.deep.equal([400, "knowledge_content_refused"])
     }
   })
 
   it("removes the parts of a segment that an ended process left unfinished", async () => {
     const organization = host.organization.id
-    const first = await bench.made({ title: "First", content: "A whimbrel." })
-    await bench.found("whimbrel", 1)
+    const first = await bench.create({ title: "First", content: "A whimbrel." })
+    await bench.find("whimbrel", 1)
     const parts = ["unfinished:0", "unfinished:1"]
     await host.get(UnitsOfWork).run((work) => {
       work
@@ -230,8 +230,8 @@ onBothStores("knowledge", ({ start }) => {
         .in(collectionNamed<StoredIndex>(host, "knowledge_indexes"), organization)
         .update(organization, { $set: { unfinished: [{ id: "unfinished", parts: 2 }] } })
     })
-    await bench.made({ title: "Second", content: "Another whimbrel." })
-    await bench.found("whimbrel", 2)
+    await bench.create({ title: "Second", content: "Another whimbrel." })
+    await bench.find("whimbrel", 2)
     const store = host.get(Store)
     expect(
       await store.open(collectionNamed<{ base64: string }>(host, "knowledge_segments"), organization).find({ id: { $in: parts } }),
@@ -244,15 +244,15 @@ onBothStores("knowledge", ({ start }) => {
   it("removes the parts of a segment of many parts in several commits", async () => {
     const organization = host.organization.id
     const store = host.get(Store)
-    await bench.made({ title: "Before", content: "A godwit." })
-    await bench.found("godwit", 1)
+    await bench.create({ title: "Before", content: "A godwit." })
+    await bench.find("godwit", 1)
     const parts = [0, 255, 256, 599].map((part) => `large:${part}`)
     const removals: number[] = []
     const commits = rivalOf(host, "knowledge_segments", 100, {
       only: ({ kind }) => kind === "remove",
       faster: async () => {
         const index = await store.open(collectionNamed<StoredIndex>(host, "knowledge_indexes"), organization).get(organization)
-        removals.push((index?.unfinished ?? []).reduce((sum, one) => sum + one.parts, 0))
+        removals.push((index?.unfinished ?? []).reduce((sum, part) => sum + part.parts, 0))
       },
     })
     await host.get(UnitsOfWork).run((work) => {
@@ -262,13 +262,13 @@ onBothStores("knowledge", ({ start }) => {
         .in(collectionNamed<StoredIndex>(host, "knowledge_indexes"), organization)
         .update(organization, { $set: { unfinished: [{ id: "large", parts: 600 }] } })
     })
-    await bench.made({ title: "Third", content: "A curlew." })
-    await bench.found("curlew", 1)
+    await bench.create({ title: "Third", content: "A curlew." })
+    await bench.find("curlew", 1)
     const index = async () => await store.open(collectionNamed<StoredIndex>(host, "knowledge_indexes"), organization).get(organization)
     await until("the removal", async () => (await index())?.unfinished?.length === 0)
     commits.stop()
     expect(removals[0]).to.be.at.least(600)
-    const removed = removals.map((left, at) => left - (removals[at + 1] ?? 0))
+    const removed = removals.map((remaining, at) => remaining - (removals[at + 1] ?? 0))
     expect(Math.max(...removed)).to.equal(256)
     expect(
       await store.open(collectionNamed<{ base64: string }>(host, "knowledge_segments"), organization).find({ id: { $in: parts } }),
@@ -278,8 +278,8 @@ onBothStores("knowledge", ({ start }) => {
   it("stores a large segment in several commits, and searches the earlier index until the last", async () => {
     const organization = host.organization.id
     const store = host.get(Store)
-    await bench.made({ title: "Fourth", content: "A dunlin." })
-    await bench.found("dunlin", 1)
+    await bench.create({ title: "Fourth", content: "A dunlin." })
+    await bench.find("dunlin", 1)
     const meanwhile: unknown[] = []
     const refused = rivalOf(host, "knowledge_segments", 1, {
       only: (write) => write.kind === "insert" && write.doc.id.endsWith(":4"),
@@ -290,13 +290,13 @@ onBothStores("knowledge", ({ start }) => {
       },
     })
     const content = Array.from({ length: 60_000 }, (_, n) => `w${n.toString(36)}`).join(" ")
-    await bench.made({ title: "Fifth", content })
-    await bench.found("w3a7", 1)
+    await bench.create({ title: "Fifth", content })
+    await bench.find("w3a7", 1)
     refused.stop()
     expect(meanwhile).to.deep.equal([1, 1, 0])
     const index = await store.open(collectionNamed<StoredIndex>(host, "knowledge_indexes"), organization).get(organization)
     expect(index?.unfinished).to.deep.equal([])
-    const listed = index?.segments.reduce((sum, { parts }) => sum + parts, 0)
-    expect(await store.open(collectionNamed<{ base64: string }>(host, "knowledge_segments"), organization).count({})).to.equal(listed)
+    const partCount = index?.segments.reduce((sum, { parts }) => sum + parts, 0)
+    expect(await store.open(collectionNamed<{ base64: string }>(host, "knowledge_segments"), organization).count({})).to.equal(partCount)
   })
 })

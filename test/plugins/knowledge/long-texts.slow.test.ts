@@ -57,7 +57,7 @@ describe("long documents", () => {
     const url = new URL(body.upload_url)
     const answer = await sender.put(`${host.url}${url.pathname}${url.search}`, text)
     expect(answer.status).to.equal(200)
-    return await settled(await bench.made({ type: "text", upload_id: body.upload_id, ...more }))
+    return await whenRead(await bench.create({ type: "text", upload_id: body.upload_id, ...more }))
   }
 
   /** Reads an item with its whole text. */
@@ -67,7 +67,7 @@ describe("long documents", () => {
   }
 
   /** Looks at the list, which leaves contents out: this thread is also the client. */
-  async function settled({ id }: Item): Promise<Item> {
+  async function whenRead({ id }: Item): Promise<Item> {
     return await until("the item being read in", async () => {
       const { body } = await bench.api<{ items: Item[] }>("GET", "/v1/knowledge")
       return body.items.find((item) => item.id === id && item.content_state !== "pending")
@@ -93,16 +93,16 @@ describe("long documents", () => {
     Thai: ["ภาษาไทย".repeat(140_000), "ภาษา"],
     "different words": [words, "w2a"],
   } as const
-  for (const [what, [text, asked]] of Object.entries(indexed)) {
+  for (const [what, [text, question]] of Object.entries(indexed)) {
     it(`leave the main thread to others while a million characters of ${what} are indexed`, async () => {
       const bytes = shared(text)
       await measured(what, async () => {
         const item = await uploaded(bytes, { title: what })
         expect([item.content_state, item.content_reason]).to.deep.equal(["ready", ""])
-        await bench.found(asked, 1)
+        await bench.find(question, 1)
         await readBySender(item)
         await bench.api("DELETE", `/v1/knowledge/${item.id}`)
-        await bench.found(asked, 0)
+        await bench.find(question, 0)
       })
     })
   }
@@ -116,7 +116,7 @@ describe("long documents", () => {
       const text = shared(wordsOf(document))
       const next = async () => {
         await uploaded(text, { title: `merged ${document}` })
-        await bench.found(`d${document}w2a`, 1)
+        await bench.find(`d${document}w2a`, 1)
       }
       await measured(`document ${document} of a merge`, next, longestTurn)
     }
@@ -126,21 +126,21 @@ describe("long documents", () => {
       async () => {
         await uploaded(shared("the ninth"), { title: "the ninth" })
         return await until("the merge", async () => {
-          const found = await index()
-          return found?.segments.every(({ id }) => !before.has(id)) && found.segments.find(({ count }) => count === 8)
+          const match = await index()
+          return match?.segments.every(({ id }) => !before.has(id)) && match.segments.find(({ count }) => count === 8)
         })
       },
       longestTurn,
     )
     expect(merged.parts).to.be.greaterThan(8)
-    await measured("a search of the merged segment", async () => expect(await bench.found("d3w2b", 1)).to.have.length(1))
+    await measured("a search of the merged segment", async () => expect(await bench.find("d3w2b", 1)).to.have.length(1))
   })
 
   it("leave the main thread to others while a segment of 40 MB is opened, and written again without an item", async () => {
     const organization = host.organization.id
     const [store, works] = [host.get(Store), host.get(UnitsOfWork)]
     await uploaded(shared("a whimbrel"))
-    await bench.found("whimbrel", 1)
+    await bench.find("whimbrel", 1)
     const id = "large"
     const items = Array.from({ length: 10_000 }, (_, n) => idOf(n))
     const parts = textsOf(segmentOf(items))
@@ -168,7 +168,7 @@ describe("long documents", () => {
   })
 
   it("of another charset are decoded apart from the main thread", async () => {
-    const item = await measured("another charset", async () => await settled(await bench.made({ url: `${base}/text` })))
+    const item = await measured("another charset", async () => await whenRead(await bench.create({ url: `${base}/text` })))
     const { content, content_state } = await bench.read(item.id)
     expect([content_state, content.length, content.slice(0, 4)]).to.deep.equal(["ready", million / 2, "あいあい"])
   })

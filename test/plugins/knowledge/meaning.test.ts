@@ -30,13 +30,13 @@ describe("knowledge with an embedding model", () => {
   })
 
   it("joins words and meaning, and explains both", async () => {
-    const car = await bench.made({ title: "Fleet", content: "Each car is washed weekly." })
-    const bread = await bench.made({ title: "Kitchen", content: "The loaf is baked daily." })
-    const wash = await bench.made({ title: "Rules", content: "Hands are washed weekly." })
-    await bench.found("automobile", 3)
-    const found = await bench.search("automobile washed", "&explain=true")
-    expect(found.map(({ id }) => id)).to.deep.equal([car.id, wash.id, bread.id])
-    const [first, second, third] = found.map(({ explanation }) => explanation)
+    const car = await bench.create({ title: "Fleet", content: "Each car is washed weekly." })
+    const bread = await bench.create({ title: "Kitchen", content: "The loaf is baked daily." })
+    const wash = await bench.create({ title: "Rules", content: "Hands are washed weekly." })
+    await bench.find("automobile", 3)
+    const matches = await bench.search("automobile washed", "&explain=true")
+    expect(matches.map(({ id }) => id)).to.deep.equal([car.id, wash.id, bread.id])
+    const [first, second, third] = matches.map(({ explanation }) => explanation)
     expect(first?.words?.each.map(({ word }) => word)).to.deep.equal(["washed"])
     expect(first?.meaning).to.include({ rank: 1 })
     expect(first?.meaning?.similarity).to.be.closeTo(1, 0.02)
@@ -49,9 +49,9 @@ describe("knowledge with an embedding model", () => {
 
   it("finds by words while the model does not answer, and by meaning once it does", async () => {
     server.embedNothing((texts) => texts.some((text) => text.includes("bakery") || text === "truck"), "cut")
-    const { id } = await bench.made({ title: "Hours", category: "shops", content: "The bakery opens at six." })
-    const found = await bench.found("opens", 1, "&category=shops&explain=true")
-    expect([found[0]?.id, found[0]?.explanation?.meaning]).to.deep.equal([id, null])
+    const { id } = await bench.create({ title: "Hours", category: "shops", content: "The bakery opens at six." })
+    const matches = await bench.find("opens", 1, "&category=shops&explain=true")
+    expect([matches[0]?.id, matches[0]?.explanation?.meaning]).to.deep.equal([id, null])
     expect(await bench.search("truck", "&category=shops")).to.deep.equal([])
     server.embedNothing(() => false)
     await host.clock.move(300_000)

@@ -34,16 +34,16 @@ describe("reading documents in", () => {
   })
 
   it("reads HTML and PDF given here and by URL, and says why it could not", async () => {
-    const given = { type: "pdf", content_base64: pdfSaying("Quarterly figures").toString("base64") }
+    const input = { type: "pdf", content_base64: pdfSaying("Quarterly figures").toString("base64") }
     const items = await Promise.all([
-      bench.made(given),
-      bench.made({ url: `${base}/report.pdf` }),
-      bench.made({ url: `${base}/hours` }),
-      bench.made({ url: `${base}/picture` }),
-      bench.made({ url: `${base}/nothing` }),
-      bench.made({ type: "html", content: "<p> <script>x</script>" }),
+      bench.create(input),
+      bench.create({ url: `${base}/report.pdf` }),
+      bench.create({ url: `${base}/hours` }),
+      bench.create({ url: `${base}/picture` }),
+      bench.create({ url: `${base}/nothing` }),
+      bench.create({ type: "html", content: "<p> <script>x</script>" }),
     ])
-    const read = await Promise.all(items.map(({ id }) => bench.settled(id)))
+    const read = await Promise.all(items.map(({ id }) => bench.whenRead(id)))
     expect(
       read.map(({ type, title, content, content_state, content_reason }) => [type, title, content, content_state, content_reason]),
     ).to.deep.equal([
@@ -54,17 +54,17 @@ describe("reading documents in", () => {
       ["markdown", "", "", "failed", "url_status"],
       ["html", "", "", "failed", "no_text"],
     ])
-    expect((await bench.found("figures", 1))[0]?.id).to.equal(items[0]?.id)
-    expect((await bench.found("nine", 1))[0]?.id).to.equal(items[2]?.id)
+    expect((await bench.find("figures", 1))[0]?.id).to.equal(items[0]?.id)
+    expect((await bench.find("nine", 1))[0]?.id).to.equal(items[2]?.id)
     const { status, body } = await host.api<Refused>("POST", "/v1/knowledge", { url: "http://169.254.169.254/latest" })
     expect([status, body.details.reason]).to.deep.equal([400, "address_refused"])
   })
 
   it("ends what is malformed, encrypted or too large in a failure with its reason", async () => {
-    const given = (bytes: Buffer) => ({ type: "pdf", content_base64: bytes.toString("base64") })
-    const documents = [given(Buffer.from("not a PDF")), given(encrypted()), given(manyPages(3_000))]
-    const items = await Promise.all(documents.map((one) => bench.made(one)))
-    const read = await Promise.all(items.map(({ id }) => bench.settled(id)))
+    const pdfInput = (bytes: Buffer) => ({ type: "pdf", content_base64: bytes.toString("base64") })
+    const documents = [pdfInput(Buffer.from("not a PDF")), pdfInput(encrypted()), pdfInput(manyPages(3_000))]
+    const items = await Promise.all(documents.map((document) => bench.create(document)))
+    const read = await Promise.all(items.map(({ id }) => bench.whenRead(id)))
     expect(read.map(({ content_state, content_reason }) => [content_state, content_reason])).to.deep.equal([
       ["failed", "malformed"],
       ["failed", "encrypted"],

@@ -33,39 +33,39 @@ const text = fc
 describe("what a search of knowledge is made of", () => {
   it("finds the words asked for where the index has them, and no other", () => {
     fc.assert(
-      fc.property(text, fc.infiniteStream(fc.boolean()), (given, chosen) => {
-        const all = words(given)
-        const asked = new Set(all.filter(() => chosen.next().value))
-        const found = placesOf(given, asked)
-        expect(found.map(({ word }) => word)).to.deep.equal(all.filter((word) => asked.has(word)))
-        for (const { word, from, to } of found) if (/^[a-z]+$/.test(word)) expect(words(given.slice(from, to))).to.include(word)
+      fc.property(text, fc.infiniteStream(fc.boolean()), (input, chosen) => {
+        const all = words(input)
+        const requests = new Set(all.filter(() => chosen.next().value))
+        const places = placesOf(input, requests)
+        expect(places.map(({ word }) => word)).to.deep.equal(all.filter((word) => requests.has(word)))
+        for (const { word, from, to } of places) if (/^[a-z]+$/.test(word)) expect(words(input.slice(from, to))).to.include(word)
       }),
       { seed, numRuns: 500 },
     )
   })
 
   it("highlights a piece with as many different words as any piece of that length", () => {
-    const repeated = fc.tuple(text, fc.nat({ max: 40 })).map(([given, times]) => `${given} `.repeat(times))
+    const repeated = fc.tuple(text, fc.nat({ max: 40 })).map(([input, times]) => `${input} `.repeat(times))
     fc.assert(
-      fc.property(repeated, fc.infiniteStream(fc.boolean()), (given, chosen) => {
-        const asked = new Set(words(given).filter(() => chosen.next().value))
-        const hits = placesOf(given, asked)
+      fc.property(repeated, fc.infiniteStream(fc.boolean()), (input, chosen) => {
+        const requests = new Set(words(input).filter(() => chosen.next().value))
+        const hits = placesOf(input, requests)
         const windows = hits.slice(0, 200).map(({ from }) => hits.filter((hit) => hit.from >= from && hit.to <= from + 240))
         const most = Math.max(0, ...windows.map((window) => new Set(window.map(({ word }) => word)).size))
-        const shown = highlights(given, asked)
-        const best = Math.max(0, ...shown.map((piece) => new Set(placesOf(piece.text, asked).map(({ word }) => word)).size))
+        const ranges = highlights(input, requests)
+        const best = Math.max(0, ...ranges.map((piece) => new Set(placesOf(piece.text, requests).map(({ word }) => word)).size))
         expect(best).to.be.at.least(most)
-        expect(shown.length > 0).to.equal(hits.length > 0)
+        expect(ranges.length > 0).to.equal(hits.length > 0)
       }),
       { seed, numRuns: 200 },
     )
   })
 
   it("reads the index again where a segment was replaced meanwhile, and fails where one is missing", async () => {
-    const made = Segment.make([
+    const segment = Segment.make([
       { id: "00000000-0000-4000-8000-000000000001", entry: 1, category: "", type: "text", words: new Map([["heron", 1]]) },
     ])
-    const kept = new Map([["new:0", { id: "new:0", base64: made.stored().toString("base64") }]])
+    const bySegment = new Map([["new:0", { id: "new:0", base64: segment.stored().toString("base64") }]])
     const lists = [["gone", "gone too", "new"], ["new"]].map((ids, at) => ({
       id: "o",
       revision: at + 1,
@@ -73,13 +73,13 @@ describe("what a search of knowledge is made of", () => {
     }))
     let reads = 0
     const opened = (spec: { name: string }) => ({
-      get: async (id: string) => (spec.name === IndexCollection.name ? lists[Math.min(reads++, lists.length - 1)] : kept.get(id)),
+      get: async (id: string) => (spec.name === IndexCollection.name ? lists[Math.min(reads++, lists.length - 1)] : bySegment.get(id)),
     })
     const store = { open: (spec: typeof PartCollection) => opened(spec) as unknown as Collection<Document> } as unknown as Store
     const segments = new Segments(store, 2 ** 20)
     expect([...(await segments.current("o")).keys()]).to.deep.equal(["new"])
     expect(reads).to.equal(2)
-    kept.clear()
+    bySegment.clear()
     const failed = await new Segments(store, 2 ** 20).current("o").catch((error: Error) => error.message)
     expect(failed).to.equal("A part of the segment new is not stored.")
   })

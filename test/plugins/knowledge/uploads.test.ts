@@ -34,8 +34,8 @@ onBothStores("documents that are uploaded", ({ start }) => {
     const answer = await fetch(url, { method: "PUT", body: typeof body === "string" ? body : Buffer.from(body) })
     return { status: answer.status, body: (await answer.json()) as Refused & { bytes?: number } }
   }
-  const refused = async (given: object, key?: string) => {
-    const { status, body } = await host.api<Refused>("POST", "/v1/knowledge", given, key === undefined ? {} : { key })
+  const refused = async (input: object, key?: string) => {
+    const { status, body } = await host.api<Refused>("POST", "/v1/knowledge", input, key === undefined ? {} : { key })
     return [status, body.details?.reason]
   }
   const stored = (id: string) => host.get(Store).open(collectionNamed(host, "knowledge_files"), host.organization.id).get(id)
@@ -53,14 +53,14 @@ onBothStores("documents that are uploaded", ({ start }) => {
     expect(text.length).to.be.greaterThan(1_048_576)
     expect(await send(first.upload_url, text)).to.deep.equal({ status: 200, body: { upload_id: first.upload_id, bytes: text.length } })
     expect((await object(first.upload_id))?.size).to.equal(text.length)
-    const item = await bench.made({ title: "Report", type: "text", upload_id: first.upload_id })
-    expect(await bench.settled(item.id)).to.include({ content_state: "ready", content: text })
-    await bench.found("kestrel", 1)
+    const item = await bench.create({ title: "Report", type: "text", upload_id: first.upload_id })
+    expect(await bench.whenRead(item.id)).to.include({ content_state: "ready", content: text })
+    await bench.find("kestrel", 1)
     const second = await offer()
     await send(second.upload_url, pdfSaying("Turnover doubled"))
     const changed = { type: "pdf", upload_id: second.upload_id }
     expect((await host.api("PATCH", `/v1/knowledge/${item.id}`, changed)).status).to.equal(200)
-    expect(await bench.settled(item.id)).to.include({ content: "Turnover doubled", content_version: 2 })
+    expect(await bench.whenRead(item.id)).to.include({ content: "Turnover doubled", content_version: 2 })
     for (const { upload_id } of [first, second])
       await until("the upload being gone", async () => !(await stored(upload_id)) && !(await object(upload_id)))
   })
@@ -71,18 +71,18 @@ onBothStores("documents that are uploaded", ({ start }) => {
     expect((await send(upload_url, "")).body.details.reason).to.equal("upload_empty")
     const large = await send(upload_url, "x".repeat(limit + 1))
     expect(large.status).to.equal(413)
-    const sent = await Promise.all(["one", "two", "three"].map((text) => send(upload_url, text)))
-    expect(sent.map(({ status }) => status).sort()).to.deep.equal([200, 400, 400])
-    expect(sent.flatMap(({ body }) => body.details?.reason ?? [])).to.deep.equal(["upload_taken", "upload_taken"])
+    const requests = await Promise.all(["one", "two", "three"].map((text) => send(upload_url, text)))
+    expect(requests.map(({ status }) => status).sort()).to.deep.equal([200, 400, 400])
+    expect(requests.flatMap(({ body }) => body.details?.reason ?? [])).to.deep.equal(["upload_taken", "upload_taken"])
     expect((await send(upload_url, "four")).body.details.reason).to.equal("upload_taken")
-    const winner = ["one", "two", "three"][sent.findIndex(({ status }) => status === 200)]
+    const winner = ["one", "two", "three"][requests.findIndex(({ status }) => status === 200)]
     const key = await other()
     expect(await refused({ upload_id }, key)).to.deep.equal([404, "upload_not_found"])
     expect(await refused({ upload_id, content: "x" })).to.deep.equal([400, "knowledge_content_refused"])
-    const made = await Promise.all([0, 1, 2].map(() => host.api<{ id: string } & Refused>("POST", "/v1/knowledge", { upload_id })))
-    const [item] = made.flatMap(({ status, body }) => (status === 200 ? [body] : []))
-    expect(made.map(({ status }) => status).filter((status) => status === 200)).to.have.length(1)
-    expect(await bench.settled(item?.id ?? "")).to.include({ content: winner })
+    const responses = await Promise.all([0, 1, 2].map(() => host.api<{ id: string } & Refused>("POST", "/v1/knowledge", { upload_id })))
+    const [item] = responses.flatMap(({ status, body }) => (status === 200 ? [body] : []))
+    expect(responses.map(({ status }) => status).filter((status) => status === 200)).to.have.length(1)
+    expect(await bench.whenRead(item?.id ?? "")).to.include({ content: winner })
     await until("the upload being gone", async () => !(await stored(upload_id)))
     expect(await refused({ upload_id })).to.deep.equal([404, "upload_not_found"])
   })
@@ -135,10 +135,10 @@ onBothStores("documents that are uploaded", ({ start }) => {
   })
 
   it("go when nobody made an item of them, and with their item", async () => {
-    const [idle, sent, doomed] = [await offer(), await offer(), await offer()]
-    await send(sent.upload_url, "unclaimed")
+    const [idle, message, doomed] = [await offer(), await offer(), await offer()]
+    await send(message.upload_url, "unclaimed")
     await send(doomed.upload_url, "deleted before it is read")
-    const item = await bench.made({ upload_id: doomed.upload_id })
+    const item = await bench.create({ upload_id: doomed.upload_id })
     expect((await host.api("DELETE", `/v1/knowledge/${item.id}`)).status).to.be.oneOf([200, 409])
     await bench.host.api("DELETE", `/v1/knowledge/${item.id}`)
     await until("the item's upload being gone", async () => !(await stored(doomed.upload_id)) && !(await object(doomed.upload_id)))
@@ -146,8 +146,8 @@ onBothStores("documents that are uploaded", ({ start }) => {
     // A node whose clock jumped may have to be heard of again.
     await patiently(() => host.api("GET", "/v1/me"))
     expect((await send(idle.upload_url, "late")).body.details.reason).to.equal("upload_link_refused")
-    expect(await refused({ upload_id: sent.upload_id })).to.deep.equal([404, "upload_not_found"])
-    for (const { upload_id } of [idle, sent])
+    expect(await refused({ upload_id: message.upload_id })).to.deep.equal([404, "upload_not_found"])
+    for (const { upload_id } of [idle, message])
       await until("the upload being gone", async () => !(await stored(upload_id)) && !(await object(upload_id)))
   })
 })

@@ -66,10 +66,10 @@ describe("a lead on every channel", () => {
     const [lead, ...others] = await of("")
     expect(others).to.deep.equal([])
     expect([lead?.emails, lead?.phones]).to.deep.equal([["ada@elsewhere.test"], [phone]])
-    const wanted = ["chat_app.message_received", "email.received", "pipeline.event", "sms.message_received"]
+    const expectedKinds = ["chat_app.message_received", "email.received", "pipeline.event", "sms.message_received"]
     await until("every step", async () => {
       const { timeline } = await call<{ timeline: { kind: string }[] }>("GET", `/v1/leads/${lead?.lead_reference}/timeline`)
-      return wanted.every((kind) => timeline.some((step) => step.kind === kind))
+      return expectedKinds.every((kind) => timeline.some((step) => step.kind === kind))
     })
     for (const kind of ["chatapp", "text"] as const) {
       const { canonical_lead_id, lead_reference } = lead ?? expect.fail()

@@ -31,8 +31,8 @@ describe("columns of people", () => {
   }
 
   it("hold neither if the words mean something else", () => {
-    const found = namesIn(others).filter((name) => ["email", "phone"].includes(personColumn(name).field ?? ""))
-    expect(found).to.deep.equal([])
+    const matches = namesIn(others).filter((name) => ["email", "phone"].includes(personColumn(name).field ?? ""))
+    expect(matches).to.deep.equal([])
   })
 
   it("with the plain name come before others", () => {

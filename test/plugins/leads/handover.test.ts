@@ -13,13 +13,13 @@ describe("rows that were not handed to the leads", () => {
   let carts: { inbound_url: string }
   before(async () => {
     host = await testHost()
-    const made = await host.api<{ inbound_url: string }>("POST", "/v1/event-pipelines", {
+    const response = await host.api<{ inbound_url: string }>("POST", "/v1/event-pipelines", {
       name: "Carts",
       state: "active",
       auth_mode: "none",
       pipeline: [{ type: "dataset.write", dataset_slug: "carts", key: "cart" }],
     })
-    carts = made.body
+    carts = response.body
   })
   after(() => host.stop())
 
@@ -99,8 +99,8 @@ describe("rows that were not handed to the leads", () => {
     }
     await host.api("POST", "/v1/datasets/carts/rows", { key: "cart", rows: [{ cart: "e", email: "e@example.com" }, { cart: "f" }] })
     store.commit = own
-    const kept = commits.find(({ writes }) => writes.some(({ collection }) => collection.name === "dataset_rows"))
-    expect(kept?.writes.filter(({ collection }) => collection.name === "jobs")).to.have.length(1)
+    const stored = commits.find(({ writes }) => writes.some(({ collection }) => collection.name === "dataset_rows"))
+    expect(stored?.writes.filter(({ collection }) => collection.name === "jobs")).to.have.length(1)
     await until("the lead", async () => (await leadsOf("e@example.com")) === 1)
   })
 })

@@ -21,13 +21,13 @@ describe("rows of the moment in which the service is killed", () => {
   })
 
   it("become leads after the next start, each once", async () => {
-    const made = await api<{ inbound_url: string }>("POST", "/v1/event-pipelines", {
+    const pipeline = await api<{ inbound_url: string }>("POST", "/v1/event-pipelines", {
       name: "Cart",
       state: "active",
       auth_mode: "none",
       pipeline: [{ type: "dataset.write", dataset_slug: "carts", key: "cart" }],
     })
-    const path = new URL(made.inbound_url).pathname
+    const path = new URL(pipeline.inbound_url).pathname
     const send = async (event: object) => {
       const body = JSON.stringify(event)
       const answer = await fetch(service.url + path, { method: "POST", headers: { "content-type": "application/json" }, body })
@@ -44,11 +44,11 @@ describe("rows of the moment in which the service is killed", () => {
         send({ cart: `without-${kill}`, email: `added${kill}@example.com` }),
         send({ cart: `other-${kill}`, email: `changed${kill}@example.com` }),
       ])
-      const written = api("POST", "/v1/datasets/carts/rows", {
+      const write = api("POST", "/v1/datasets/carts/rows", {
         key: "cart",
         rows: [{ cart: `other-${kill}`, email: `caller${kill}@example.com` }],
       })
-      await written
+      await write
       await service.kill()
       await start()
       for (const who of ["new", "added", "caller"]) await until(`the lead of ${who}`, () => hasLead(`${who}${kill}@example.com`))

@@ -80,8 +80,8 @@ suite("leads on two nodes of which one is killed", () => {
     const read = () => store.open(leadRows, organization).find({}, everything)
     for (let again = 0; again < 2; again++) await runJob(reader, "leads.catch_up")
     const rows = await until("a record of each row", async () => {
-      const found = await read()
-      return found.length >= people * rowsEach ? found : undefined
+      const matches = await read()
+      return matches.length >= people * rowsEach ? matches : undefined
     })
     expect(rows).to.have.length(people * rowsEach)
     expect(new Set(rows.map(({ row_id }) => row_id)).size, "rows that are told once").to.equal(people * rowsEach)
@@ -99,18 +99,18 @@ suite("leads on two nodes of which one is killed", () => {
       api: async (method, path, body) => ({ status: 200, body: await api(method, path, body) }),
     } as TestHost)
     const path = new URL(urls.meta).pathname
-    const said = Array.from({ length: 300 }, (_, n) =>
+    const payloads = Array.from({ length: 300 }, (_, n) =>
       chatMessage(`wamid.k${n}`, phone, { at: Date.now() - n * 1_000, body: `Message ${n}` }),
     )
-    for (let n = 0; n < said.length; n += 20) {
-      const entry = said.slice(n, n + 20).flatMap((value) => metaPayload(value).entry)
+    for (let n = 0; n < payloads.length; n += 20) {
+      const entry = payloads.slice(n, n + 20).flatMap((value) => metaPayload(value).entry)
       const answer = await anyNode((url) => postMetaPayload(url + path, { object: "whatsapp_business_account", entry }))
       expect(answer.status).to.equal(200)
     }
     const host = reader ?? expect.fail()
     const [store, organization] = [host.get(Store), host.organization.id]
     const messages = () => store.open(collectionNamed(host, "chatapp_messages"), organization).count({}, everything)
-    expect(await messages()).to.equal(said.length)
+    expect(await messages()).to.equal(payloads.length)
     await api("POST", "/v1/consents/erase", { phone, reason: "Article 17" })
     await nodes.shift()?.kill()
     await until("nothing being left", async () => (await messages()) === 0)

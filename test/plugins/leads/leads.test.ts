@@ -52,14 +52,14 @@ onBothStores("leads", ({ start }) => {
   const call = <T = Record<string, unknown>>(method: string, path: string, body?: unknown, key?: string) =>
     patiently(() => host.api<T & Refusal>(method, path, body, key === undefined ? {} : { key }))
   const pipeline = async (name: string, step: object) => {
-    const made = await call<{ inbound_url: string; slug: string }>("POST", "/v1/event-pipelines", {
+    const response = await call<{ inbound_url: string; slug: string }>("POST", "/v1/event-pipelines", {
       name,
       state: "active",
       auth_mode: "none",
       pipeline: [{ type: "dataset.write", ...step }],
     })
-    expect(made.status, JSON.stringify(made.body)).to.equal(200)
-    return made.body
+    expect(response.status, JSON.stringify(response.body)).to.equal(200)
+    return response.body
   }
   it("have a reference of 22 characters that stands for the UUID, and nothing else does", async () => {
     await call("POST", "/v1/leads", { email: "referred@example.com" })
@@ -122,9 +122,9 @@ onBothStores("leads", ({ start }) => {
     const { body } = await call<Lead>("POST", "/v1/leads", { phone: "+4930901830" })
     const directory = host.get(ConversationLeads)
     const { id } = host.organization
-    const known = await directory.ofAddresses(id, ["+4930901830", "+4930901831"])
+    const leads = await directory.ofAddresses(id, ["+4930901830", "+4930901831"])
     const { canonical_lead_id, lead_reference } = body
-    expect([...known]).to.deep.equal([["+4930901830", { canonical_lead_id, lead_reference }]])
+    expect([...leads]).to.deep.equal([["+4930901830", { canonical_lead_id, lead_reference }]])
     expect(await directory.addressesOf(id, body.lead_reference)).to.deep.equal(["+4930901830"])
     expect(await directory.addressesOf(id, body.canonical_lead_id)).to.deep.equal(["+4930901830"])
     expect(await directory.addressesOf(id, "nobody")).to.deep.equal([])
@@ -137,13 +137,13 @@ onBothStores("leads", ({ start }) => {
     const rows = (values: object[]) => call("POST", "/v1/datasets/people/rows", { rows: values })
     await call("POST", "/v1/datasets", { name: "People" })
     await rows([{ email: "grace@example.com" }, { phone: "+4930901840", first_name: "Grace", last_name: "Hopper" }])
-    const one = await leadOf({ email: "grace@example.com" })
+    const lead = await leadOf({ email: "grace@example.com" })
     const other = await leadOf({ phone: "+4930901840" })
     expect(other.name).to.equal("Grace Hopper")
     await rows([{ email: "grace@example.com", phone: "+4930901840" }])
     const suspected = await leadOf({ email: "grace@example.com" }, ({ possible_duplicates }) => possible_duplicates.length > 0)
     expect(suspected.possible_duplicates).to.deep.equal([other.canonical_lead_id])
-    const merged = await call<Lead>("POST", `/v1/leads/${one.lead_reference}/merge`, {
+    const merged = await call<Lead>("POST", `/v1/leads/${lead.lead_reference}/merge`, {
       other_lead_id: other.lead_reference,
       note: "Same person.",
     })
@@ -156,14 +156,14 @@ onBothStores("leads", ({ start }) => {
     ])
     expect((await call<Lead>("GET", `/v1/leads/${other.canonical_lead_id}`)).body).to.deep.equal(merged.body)
     expect(await list("phone=%2B4930901840")).to.deep.equal([merged.body])
-    const together = await timelineWith(one.canonical_lead_id, 7)
+    const together = await timelineWith(lead.canonical_lead_id, 7)
     expect(together.map(({ kind }) => kind).sort()).to.deep.equal([
       "dataset.row_written", "dataset.row_written", "dataset.row_written", "lead.created", "lead.created", "lead.merged", "lead.merged_into",
     ]) // biome-ignore format: a list
-    const again = await call("POST", `/v1/leads/${one.lead_reference}/merge`, { other_lead_id: other.lead_reference })
+    const again = await call("POST", `/v1/leads/${lead.lead_reference}/merge`, { other_lead_id: other.lead_reference })
     expect([again.status, again.body.details.reason]).to.deep.equal([400, "lead_merge_refused"])
 
-    const split = (body: object) => call<{ lead: Lead; split_off: Lead }>("POST", `/v1/leads/${one.canonical_lead_id}/split`, body)
+    const split = (body: object) => call<{ lead: Lead; split_off: Lead }>("POST", `/v1/leads/${lead.canonical_lead_id}/split`, body)
     for (const body of [{}, { emails: ["eve@example.com"] }, { emails: ["grace@example.com"], phones: ["+4930901840"] }]) {
       const refused = await split(body)
       expect([refused.status, refused.body.details.reason]).to.deep.equal([400, "lead_split_refused"])
@@ -173,7 +173,7 @@ onBothStores("leads", ({ start }) => {
     expect(await list("phone=%2B4930901840")).to.deep.equal([parts.split_off])
     const kinds = (await timelineOf(parts.split_off.lead_reference)).timeline.map(({ kind }) => kind)
     expect(kinds.sort()).to.deep.equal(["dataset.row_written", "lead.split_off"])
-    expect((await timelineOf(one.lead_reference)).timeline.some(({ kind }) => kind === "lead.split")).to.equal(true)
+    expect((await timelineOf(lead.lead_reference)).timeline.some(({ kind }) => kind === "lead.split")).to.equal(true)
   })
 
   it("are one however a mobile number is written", async () => {
@@ -183,8 +183,8 @@ onBothStores("leads", ({ start }) => {
     const { id } = host.organization
     await directory.seen(id, { address: chat, name: "Ana", at: new Date(host.clock.now()).toISOString() }, () => {})
     expect((await directory.ofAddresses(id, [chat])).get(chat)?.lead_reference).to.equal(body.lead_reference)
-    const found = (await list(`phone=${encodeURIComponent(chat)}`)).map(({ lead_reference, phones }) => ({ lead_reference, phones }))
-    expect(found).to.deep.equal([{ lead_reference: body.lead_reference, phones: [dialled] }])
+    const references = (await list(`phone=${encodeURIComponent(chat)}`)).map(({ lead_reference, phones }) => ({ lead_reference, phones }))
+    expect(references).to.deep.equal([{ lead_reference: body.lead_reference, phones: [dialled] }])
     const parts = await call<{ split_off: Lead }>("POST", `/v1/leads/${body.lead_reference}/split`, { phones: [chat] })
     expect(parts.body.split_off?.phones, JSON.stringify(parts.body)).to.deep.equal([dialled])
     expect((await list(`phone=${encodeURIComponent(chat)}`)).map(({ emails }) => emails)).to.deep.equal([[]])
@@ -216,14 +216,14 @@ onBothStores("leads", ({ start }) => {
     await call("POST", "/v1/datasets/visits/rows", { rows })
     const { lead_reference } = await leadOf({ email: "joan@example.com" })
     const whole = await timelineWith(lead_reference, 26)
-    const seen: Entry[] = []
+    const entries: Entry[] = []
     for (let cursor = ""; ; ) {
       const page = await timelineOf(lead_reference, `limit=7&cursor=${cursor}`)
-      seen.push(...page.timeline)
+      entries.push(...page.timeline)
       if (page.next_cursor === "") break
       cursor = page.next_cursor
     }
-    expect(seen).to.deep.equal(whole)
+    expect(entries).to.deep.equal(whole)
     const { next_cursor } = await timelineOf(lead_reference, "limit=7")
     const other = (await call<Lead>("POST", "/v1/leads", { email: "other@example.com" })).body
     const foreign = await call("GET", `/v1/leads/${other.lead_reference}/timeline?cursor=${next_cursor}`)
@@ -234,15 +234,15 @@ onBothStores("leads", ({ start }) => {
     await call("POST", "/v1/datasets", { name: "Crowd" })
     const phone = (n: number) => `+493090${2_000 + n}`
     const rows = Array.from({ length: 150 }, (_, n) => ({ email: `crowd${n}@example.com`, ...(n % 3 === 0 ? { phone: phone(n) } : {}) }))
-    const known = rows.filter(({ phone: number }) => number !== undefined).map(({ phone: number }) => ({ phone: number, name: "Known" }))
-    await call("POST", "/v1/datasets/crowd/rows", { rows: [...rows, ...known.slice(0, 40)] })
+    const phones = rows.filter(({ phone: number }) => number !== undefined).map(({ phone: number }) => ({ phone: number, name: "Known" }))
+    await call("POST", "/v1/datasets/crowd/rows", { rows: [...rows, ...phones.slice(0, 40)] })
     await leadOf({ email: "crowd149@example.com" })
-    const named = await leadOf({ phone: phone(117) }, ({ name }) => name === "Known")
-    expect([named.emails, named.possible_duplicates]).to.deep.equal([["crowd117@example.com"], []])
+    const byName = await leadOf({ phone: phone(117) }, ({ name }) => name === "Known")
+    expect([byName.emails, byName.possible_duplicates]).to.deep.equal([["crowd117@example.com"], []])
     const all = await Promise.all(rows.map(({ email }) => list(`email=${encodeURIComponent(email)}`)))
-    expect(all.map((found) => found.length)).to.deep.equal(rows.map(() => 1))
+    expect(all.map((matches) => matches.length)).to.deep.equal(rows.map(() => 1))
     expect(new Set(all.flat().map((lead) => lead.canonical_lead_id)).size).to.equal(rows.length)
-    expect((await timelineWith(named.lead_reference, 3)).map(({ kind }) => kind).sort()).to.deep.equal([
+    expect((await timelineWith(byName.lead_reference, 3)).map(({ kind }) => kind).sort()).to.deep.equal([
       "dataset.row_written", "dataset.row_written", "lead.created",
     ]) // biome-ignore format: a list
   })
@@ -250,7 +250,7 @@ onBothStores("leads", ({ start }) => {
   it("are found again in rows that nobody told of, once", async () => {
     const { body } = await call<{ id: string }>("POST", "/v1/datasets", { name: "Lost" })
     await call("POST", "/v1/datasets/lost/rows", { rows: [{ email: "kept@example.com" }] })
-    const kept = await leadOf({ email: "kept@example.com" })
+    const stored = await leadOf({ email: "kept@example.com" })
     const at = new Date(host.clock.now()).toISOString()
     // As a node leaves them that ends right after the commit.
     await host.get(UnitsOfWork).run((work) => {
@@ -262,7 +262,7 @@ onBothStores("leads", ({ start }) => {
     host.clock.move(660_000)
     await call("POST", "/v1/datasets/lost/rows", { rows: [{ email: "last@example.com" }] })
     await leadOf({ email: "last@example.com" })
-    for (const lead of [kept, lost]) {
+    for (const lead of [stored, lost]) {
       const kinds = (await timelineOf(lead.lead_reference)).timeline.map(({ kind }) => kind)
       expect(kinds.sort()).to.deep.equal(["dataset.row_written", "lead.created"])
     }
@@ -271,42 +271,42 @@ onBothStores("leads", ({ start }) => {
   it("keep the event of rows that nobody told of, also where a replay wrote them", async () => {
     const people = { type: "dataset.write", dataset_slug: "crashed", for_each: "event.people", row: { email: "{{ item }}" } }
     const document = { name: "Crashed", state: "active", auth_mode: "none" }
-    const made = await call<{ inbound_url: string; slug: string }>("POST", "/v1/event-pipelines", {
+    const response = await call<{ inbound_url: string; slug: string }>("POST", "/v1/event-pipelines", {
       ...document,
       pipeline: [people, { type: "dataset.write", dataset_slug: "companies", key: "company" }],
     })
     const rows = host.get(Store).open(leadRows(), host.organization.id)
     const recorded = (count: number) =>
       until(`${count} records`, async () => {
-        const found = await rows.find({}, { sort: { id: -1 }, limit: 1000 })
-        const ours = found.filter(({ dataset }) => dataset === "crashed")
+        const row = await rows.find({}, { sort: { id: -1 }, limit: 1000 })
+        const ours = row.filter(({ dataset }) => dataset === "crashed")
         return ours.length === count && ours
       })
-    const accepted = await host.send(made.body, { people: ["one@example.com", "two@example.com"], company: "A" })
-    const refused = await host.send(made.body, { people: ["three@example.com", "four@example.com"] })
+    const accepted = await host.send(response.body, { people: ["one@example.com", "two@example.com"], company: "A" })
+    const refused = await host.send(response.body, { people: ["three@example.com", "four@example.com"] })
     expect([accepted.status, refused.status]).to.deep.equal([200, 400])
-    const changed = await call("PUT", `/v1/event-pipelines/${made.body.slug}`, { ...document, pipeline: [people] })
+    const changed = await call("PUT", `/v1/event-pipelines/${response.body.slug}`, { ...document, pipeline: [people] })
     const executions = await call<{ executions: { id: string; status: string }[] }>(
       "GET",
-      `/v1/event-pipelines/${made.body.slug}/executions`,
+      `/v1/event-pipelines/${response.body.slug}/executions`,
     )
     const failed = executions.body.executions.find(({ status }) => status === "failed")
-    const replayed = await call("POST", `/v1/event-pipelines/${made.body.slug}/executions/${failed?.id}/replay`, {})
+    const replayed = await call("POST", `/v1/event-pipelines/${response.body.slug}/executions/${failed?.id}/replay`, {})
     expect([changed.status, replayed.body["status"]], JSON.stringify(changed.body)).to.deep.equal([200, "accepted"])
-    const told = await recorded(4)
-    expect(new Set(told.map(({ execution_id }) => execution_id)).size).to.equal(2)
-    expect(told.filter(({ execution_id }) => execution_id === failed?.id)).to.have.length(2)
-    expect(new Set(told.map(({ pipeline: slug }) => slug))).to.deep.equal(new Set([made.body.slug]))
+    const recordedRows = await recorded(4)
+    expect(new Set(recordedRows.map(({ execution_id }) => execution_id)).size).to.equal(2)
+    expect(recordedRows.filter(({ execution_id }) => execution_id === failed?.id)).to.have.length(2)
+    expect(new Set(recordedRows.map(({ pipeline: slug }) => slug))).to.deep.equal(new Set([response.body.slug]))
     await host.get(UnitsOfWork).run((work) => {
-      for (const { id } of told) work.in(leadRows(), host.organization.id).remove(id)
+      for (const { id } of recordedRows) work.in(leadRows(), host.organization.id).remove(id)
     })
     await runJob(host, "leads.catch_up")
-    expect(await recorded(4)).to.deep.equal(told)
+    expect(await recorded(4)).to.deep.equal(recordedRows)
   })
 
   it("are made once by several at once", async () => {
-    const made = await Promise.all(Array.from({ length: 8 }, () => call<Lead>("POST", "/v1/leads", { email: "many@example.com" })))
-    const ids = new Set(made.filter(({ status }) => status === 200).map(({ body }) => body.canonical_lead_id))
+    const responses = await Promise.all(Array.from({ length: 8 }, () => call<Lead>("POST", "/v1/leads", { email: "many@example.com" })))
+    const ids = new Set(responses.filter(({ status }) => status === 200).map(({ body }) => body.canonical_lead_id))
     expect(ids.size).to.equal(1)
     expect(await list("email=many%40example.com")).to.have.length(1)
   })

@@ -70,17 +70,17 @@ onBothStores("leads that share a number", ({ start }) => {
   const leadsAt = async (domain: string, count: number) => {
     await insert({ email: `last@${domain}` })
     return until(`the leads of ${domain}`, async () => {
-      const found = (await list()).filter(({ emails }) => emails.some((one) => one.endsWith(`@${domain}`)))
-      return found.some(({ emails }) => emails.includes(`last@${domain}`)) && found.length > count ? found : undefined
+      const matches = (await list()).filter(({ emails }) => emails.some((email) => email.endsWith(`@${domain}`)))
+      return matches.some(({ emails }) => emails.includes(`last@${domain}`)) && matches.length > count ? matches : undefined
     })
   }
-  const seen = (phone: string) =>
+  const recordSeen = (phone: string) =>
     host
       .get(ConversationLeads)
       .seen(host.organization.id, { address: phone, name: "", at: new Date(host.clock.now()).toISOString() }, () => {})
   /** One lead for each address. Only one has the number; the others name it as a possible duplicate. */
   const expectApart = (leads: readonly Lead[], phone: string) => {
-    const sharing = leads.filter(({ emails }) => !emails.some((one) => one.startsWith("last@")))
+    const sharing = leads.filter(({ emails }) => !emails.some((address) => address.startsWith("last@")))
     expect(sharing.map(({ emails }) => emails.length)).to.deep.equal(sharing.map(() => 1))
     expect(sharing.map(({ phones }) => phones.join()).sort()).to.deep.equal([...sharing.slice(1).map(() => ""), phone])
     const owner = sharing.find(({ phones }) => phones.length > 0)
@@ -115,13 +115,13 @@ onBothStores("leads that share a number", ({ start }) => {
   })
 
   it("stay apart if the number wrote by chat app, before and after", async () => {
-    await seen("+49307000005")
+    await recordSeen("+49307000005")
     await insert(...rowsOf("before.example", "+49307000005"))
     const before = await leadsAt("before.example", 3)
     expectApart(before, "+49307000005")
     await insert(...rowsOf("after.example", "+49307000006"))
     const after = await leadsAt("after.example", 3)
-    await seen("+49307000006")
+    await recordSeen("+49307000006")
     expectApart(await leadsAt("after.example", 3), "+49307000006")
     const [owner] = await list("phone=%2B49307000006")
     expect(after.map(({ canonical_lead_id }) => canonical_lead_id)).to.include(owner?.canonical_lead_id)

@@ -48,7 +48,7 @@ describe("a lead from a form to a merge", () => {
     expect(status).to.equal(200)
   }
   const send = (channel: string) => call("POST", "/v1/voice/messages", { channel, from: own, to: phone, text: "Hello" })
-  const sent = (channel: string) => providers.sent.filter((one) => one.to === phone && one.channel === channel).length
+  const countSent = (channel: string) => providers.sent.filter((message) => message.to === phone && message.channel === channel).length
   const mayWrite = async (lead: Lead, channel: string) => {
     const { body } = await call<{ allowed: boolean }>("POST", "/v1/consents/check", { lead_id: lead.lead_reference, channel })
     return body.allowed
@@ -72,7 +72,7 @@ describe("a lead from a form to a merge", () => {
     const fromChat = await leadOf(`phone=${encodeURIComponent(phone)}`)
     expect(fromChat.canonical_lead_id).to.not.equal(fromPage.canonical_lead_id)
     expect((await send("chat_app")).status).to.equal(200)
-    await until("the message by chat app", () => sent("chat_app") === 1)
+    await until("the message by chat app", () => countSent("chat_app") === 1)
 
     await writes("wamid.stop", "STOP")
     await until("the opt-out", async () => !(await mayWrite(fromChat, "chat_app")))
@@ -81,12 +81,12 @@ describe("a lead from a form to a merge", () => {
     expect([await mayWrite(fromChat, "sms"), await mayWrite(fromPage, "email")]).to.deep.equal([true, true])
     await host.send(form.body, { email, name: "Ada" })
     expect((await send("sms")).status).to.equal(200)
-    await until("the text message", () => sent("sms") === 1)
+    await until("the text message", () => countSent("sms") === 1)
 
     await writes("wamid.start", "START")
     await until("the opt-in", () => mayWrite(fromChat, "chat_app"))
     expect((await send("chat_app")).status).to.equal(200)
-    await until("the second message by chat app", () => sent("chat_app") === 2)
+    await until("the second message by chat app", () => countSent("chat_app") === 2)
 
     const merged = await call<Lead>("POST", `/v1/leads/${fromPage.lead_reference}/merge`, { other_lead_id: fromChat.lead_reference })
     expect(merged.status).to.equal(200)
@@ -97,7 +97,7 @@ describe("a lead from a form to a merge", () => {
       lead_reference: fromPage.lead_reference,
     })
 
-    const wanted = {
+    const expected = {
       "lead.created": 2,
       "pipeline.event": 2,
       "email.sent": 2,
@@ -109,13 +109,15 @@ describe("a lead from a form to a merge", () => {
       "lead.merged": 1,
       "lead.merged_into": 1,
     }
-    const count = Object.values(wanted).reduce((sum, one) => sum + one, 0)
+    const count = Object.values(expected).reduce((sum, value) => sum + value, 0)
     const timeline = await until("every step", async () => {
       const { body } = await call<{ timeline: Step[] }>("GET", `/v1/leads/${fromPage.canonical_lead_id}/timeline`)
       return body.timeline.length >= count ? body.timeline : undefined
     })
     const kinds = timeline.map(({ kind }) => kind)
-    expect(Object.fromEntries(Object.keys(wanted).map((kind) => [kind, kinds.filter((one) => one === kind).length]))).to.deep.equal(wanted)
+    expect(Object.fromEntries(Object.keys(expected).map((kind) => [kind, kinds.filter((name) => name === kind).length]))).to.deep.equal(
+      expected,
+    )
     expect(kinds).to.have.length(count)
     expect(timeline.map(({ at }) => at)).to.deep.equal(
       timeline

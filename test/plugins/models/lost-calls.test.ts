@@ -37,20 +37,20 @@ describe("calls of models that a killed node took along", () => {
   /** A call whose answer never comes; its hold stays, as that of a killed node. */
   const lose = async (more: Partial<Question> = {}) => {
     server.answer(() => "silent")
-    const asked = server.asked.length
-    const given = question({ maxOutputTokens: 100, ...more })
+    const requestCount = server.asked.length
+    const input = question({ maxOutputTokens: 100, ...more })
     const lost = models()
-      .text(organization(), given)
+      .text(organization(), input)
       .catch(() => undefined)
-    await until("the call", () => server.asked.length > asked)
+    await until("the call", () => server.asked.length > requestCount)
     server.answer(() => "Fine.")
-    return { lost, given, estimate: models().estimate(given) }
+    return { lost, given: input, estimate: models().estimate(input) }
   }
 
   it("are booked by their estimate when they are repeated", async () => {
     const before = await today()
-    const { given, estimate } = await lose({ callId: "lost-call" })
-    await models().text(organization(), given)
+    const { given: input, estimate } = await lose({ callId: "lost-call" })
+    await models().text(organization(), input)
     const after = await today()
     expect(after.millicents - before.millicents).to.be.closeTo(estimate + costOfCall, 0.001)
     expect(after.calls - before.calls).to.equal(2)
@@ -58,16 +58,16 @@ describe("calls of models that a killed node took along", () => {
 
   const accountOfNew = async (slug: string) => {
     const fields = { title: slug, slug, token_budget_millicents: 100_000 }
-    const made = await host.api<{ workstream: { id: string } }>("POST", "/v1/workstreams", fields)
+    const response = await host.api<{ workstream: { id: string } }>("POST", "/v1/workstreams", fields)
     const accounts = host.get(ModelAccounts).find(({ kind }) => kind === "workstream")
-    return accounts?.open(organization(), made.body.workstream.id) ?? expect.fail("no accounts")
+    return accounts?.open(organization(), response.body.workstream.id) ?? expect.fail("no accounts")
   }
   const spentOn = async (slug: string) =>
     (await host.api<{ workstream: { spent_millicents: number } }>("GET", `/v1/workstreams/${slug}`)).body.workstream.spent_millicents
 
   it("are charged to their workstream too", async () => {
-    const { given, estimate } = await lose({ callId: "lost-call-of-workstream", account: await accountOfNew("lost") })
-    await models().text(organization(), given)
+    const { given: input, estimate } = await lose({ callId: "lost-call-of-workstream", account: await accountOfNew("lost") })
+    await models().text(organization(), input)
     expect(await spentOn("lost")).to.equal(Math.ceil(estimate) + costOfCall)
   })
 
@@ -90,12 +90,12 @@ describe("calls of models that a killed node took along", () => {
   const hold = async (more: Partial<Question>) => {
     const { promise, resolve: answer } = Promise.withResolvers<void>()
     server.hold(promise)
-    const asked = server.asked.length
-    const given = question({ maxOutputTokens: 100, ...more })
-    const held = models().text(organization(), given)
-    await until("the call", () => server.asked.length > asked)
+    const requestCount = server.asked.length
+    const input = question({ maxOutputTokens: 100, ...more })
+    const pending = models().text(organization(), input)
+    await until("the call", () => server.asked.length > requestCount)
     server.hold(Promise.resolve())
-    return { held, given, answer }
+    return { held: pending, given: input, answer }
   }
 
   it("are counted by their cost alone if they end after they were booked", async () => {
@@ -113,9 +113,9 @@ describe("calls of models that a killed node took along", () => {
 
   it("are counted by their cost alone if they end after their repeat", async () => {
     const before = await today()
-    const { held, given, answer } = await hold({ callId: "overtaken", account: await accountOfNew("overtaken") })
-    await models().text(organization(), given)
-    expect(await spentOn("overtaken")).to.equal(Math.ceil(models().estimate(given)) + costOfCall)
+    const { held, given: input, answer } = await hold({ callId: "overtaken", account: await accountOfNew("overtaken") })
+    await models().text(organization(), input)
+    expect(await spentOn("overtaken")).to.equal(Math.ceil(models().estimate(input)) + costOfCall)
     answer()
     await held
     expect(await spentOn("overtaken")).to.equal(2 * costOfCall)

@@ -4,7 +4,7 @@ import { createServer, type IncomingHttpHeaders, type ServerResponse } from "nod
 import type { AddressInfo } from "node:net"
 
 /** What was asked, over any protocol. */
-export interface Asked {
+export interface ModelRequest {
   readonly protocol: "openai" | "anthropic"
   readonly model: string
   /** Instructions. */
@@ -41,10 +41,10 @@ export type Said =
 export interface ModelServer {
   /** Of the OpenAI protocol. */
   readonly url: string
-  readonly asked: readonly Asked[]
+  readonly asked: readonly ModelRequest[]
   /** Texts that were to be embedded, in the order of the requests. */
   readonly embedded: readonly string[]
-  answer(say: (asked: Asked, place: number) => Said): void
+  answer(say: (request: ModelRequest, place: number) => Said): void
   /** Answers are kept back until then. */
   hold(until: Promise<void>): void
   embedBy(vector: (text: string) => number[]): void
@@ -76,10 +76,10 @@ const tokensIn = 100
 const tokensOut = 20
 
 export async function modelServer(): Promise<ModelServer> {
-  const asked: Asked[] = []
+  const requests: ModelRequest[] = []
   const embedded: string[] = []
-  let say: (asked: Asked, place: number) => Said = () => "Fine."
-  let held: Promise<void> = Promise.resolve()
+  let say: (request: ModelRequest, place: number) => Said = () => "Fine."
+  let gate: Promise<void> = Promise.resolve()
   let vectorOf = (text: string): number[] => [text.length, 1]
   let isSilentOn = (_texts: readonly string[]) => false
   let isCut = false
@@ -97,22 +97,22 @@ export async function modelServer(): Promise<ModelServer> {
         return send(response, { object: "list", model: wire.model, data, usage: { prompt_tokens: tokensIn, total_tokens: tokensIn } })
       }
       const protocol = request.url?.endsWith("/messages") ? "anthropic" : "openai"
-      const one = { ...readAsked(wire, protocol), headers: request.headers, body }
-      asked.push(one)
-      const place = asked.length - 1
-      held.then(() => answer(response, one, say(one, place)))
+      const item = { ...readAsked(wire, protocol), headers: request.headers, body }
+      requests.push(item)
+      const place = requests.length - 1
+      gate.then(() => answer(response, item, say(item, place)))
     })
   })
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`,
-    asked,
+    asked: requests,
     embedded,
     answer: (by) => {
       say = by
     },
     hold: (until) => {
-      held = until
+      gate = until
     },
     embedBy: (by) => {
       vectorOf = by
@@ -122,7 +122,7 @@ export async function modelServer(): Promise<ModelServer> {
       isCut = how === "cut"
     },
     forget: () => {
-      asked.length = 0
+      requests.length = 0
       embedded.length = 0
     },
     close: () =>
@@ -133,7 +133,7 @@ export async function modelServer(): Promise<ModelServer> {
   }
 }
 
-function readAsked(wire: Wire, protocol: "openai" | "anthropic"): Omit<Asked, "headers" | "body"> {
+function readAsked(wire: Wire, protocol: "openai" | "anthropic"): Omit<ModelRequest, "headers" | "body"> {
   const messages = wire.messages ?? []
   const parts = messages.filter(({ role }) => role === "user").flatMap(({ content }) => partsOf(content))
   const systems = [wire.system ?? "", ...messages.filter(({ role }) => role === "system").map(({ content }) => content)]
@@ -141,7 +141,7 @@ function readAsked(wire: Wire, protocol: "openai" | "anthropic"): Omit<Asked, "h
     protocol,
     model: wire.model,
     system: systems
-      .flatMap((one) => partsOf(one as Wire["system"] & string))
+      .flatMap((part) => partsOf(part as Wire["system"] & string))
       .map(({ text = "" }) => text)
       .join("\n")
       .trim(),
@@ -168,17 +168,17 @@ function partsOf(content: string | readonly Part[]): readonly Part[] {
   return typeof content === "string" ? [{ type: "text", text: content }] : content
 }
 
-function answer(response: ServerResponse, { protocol, model }: Asked, said: Said): void {
-  if (said === "silent") return
-  if (typeof said === "object" && "status" in said) {
-    const wait = said.retryAfterMs === undefined ? {} : { "retry-after-ms": String(said.retryAfterMs) }
-    response.writeHead(said.status, { "content-type": "application/json", ...wait })
+function answer(response: ServerResponse, { protocol, model }: ModelRequest, reply: Said): void {
+  if (reply === "silent") return
+  if (typeof reply === "object" && "status" in reply) {
+    const wait = reply.retryAfterMs === undefined ? {} : { "retry-after-ms": String(reply.retryAfterMs) }
+    response.writeHead(reply.status, { "content-type": "application/json", ...wait })
     response.end(JSON.stringify({ error: { message: "sk-secret-of-the-provider is over its limit", type: "error" } }))
     return
   }
-  const calls = typeof said === "object" && "calls" in said ? said.calls : undefined
-  const declines = typeof said === "object" && "declines" in said ? said.declines : undefined
-  const text = declines ?? textOf(said)
+  const calls = typeof reply === "object" && "calls" in reply ? reply.calls : undefined
+  const declines = typeof reply === "object" && "declines" in reply ? reply.declines : undefined
+  const text = declines ?? textOf(reply)
   if (protocol === "anthropic") {
     send(response, {
       id: "msg_1",
@@ -208,17 +208,17 @@ function answer(response: ServerResponse, { protocol, model }: Asked, said: Said
     created: 1,
     model,
     choices: [{ index: 0, message, finish_reason: tool_calls ? "tool_calls" : "stop" }],
-    usage: usageOf(said),
+    usage: usageOf(reply),
   })
 }
 
-function textOf(said: Said): string {
-  if (typeof said === "string") return said
-  return typeof said === "object" && "text" in said ? said.text : JSON.stringify((said as { json: unknown }).json)
+function textOf(reply: Said): string {
+  if (typeof reply === "string") return reply
+  return typeof reply === "object" && "text" in reply ? reply.text : JSON.stringify((reply as { json: unknown }).json)
 }
 
-function usageOf(said: Said): object {
-  if (typeof said === "object" && "usage" in said) return said.usage
+function usageOf(reply: Said): object {
+  if (typeof reply === "object" && "usage" in reply) return reply.usage
   return { prompt_tokens: tokensIn, completion_tokens: tokensOut, total_tokens: tokensIn + tokensOut }
 }
 

@@ -91,10 +91,10 @@ describe("models", () => {
   }
 
   it("keeps an answer to the same question, and asks again for another seat, version, text of the prompt, image or input", async () => {
-    const asked = question({ images: [png] })
-    const first = await models().text(organization(), asked)
+    const request = question({ images: [png] })
+    const first = await models().text(organization(), request)
     server.answer(() => "Something else.")
-    expect(await models().text(organization(), asked)).to.deep.equal({ ...first, costMillicents: 0, kept: true })
+    expect(await models().text(organization(), request)).to.deep.equal({ ...first, costMillicents: 0, kept: true })
     expect(server.asked).to.have.length(1)
     for (const other of [
       { seat: "2" },
@@ -103,37 +103,37 @@ describe("models", () => {
       { images: [png, png] },
       { input: "Another" },
     ]) {
-      expect((await models().text(organization(), { ...asked, ...other })).value).to.equal("Something else.")
+      expect((await models().text(organization(), { ...request, ...other })).value).to.equal("Something else.")
     }
     expect(server.asked).to.have.length(6)
   })
 
   it("answers the repeat of a call as the call was, though it asks for something else, and pays once", async () => {
-    const asked = question({ callId: "0190a000-0000-7000-8000-0000000000c1" })
-    const first = await models().text(organization(), asked)
-    expect(await models().text(organization(), { ...asked, input: "More by now" })).to.deep.equal({
+    const request = question({ callId: "0190a000-0000-7000-8000-0000000000c1" })
+    const first = await models().text(organization(), request)
+    expect(await models().text(organization(), { ...request, input: "More by now" })).to.deep.equal({
       ...first,
       costMillicents: 0,
       kept: true,
     })
-    expect((await models().text(organization(), { ...asked, callId: "0190a000-0000-7000-8000-0000000000c2" })).kept).to.equal(false)
+    expect((await models().text(organization(), { ...request, callId: "0190a000-0000-7000-8000-0000000000c2" })).kept).to.equal(false)
     expect(server.asked).to.have.length(2)
   })
 
   it("keeps an answer of one form for no other", async () => {
-    const asked = question()
+    const request = question()
     server.answer(() => ({ json: { reasoning: "Clearer.", winner: "B" } }))
-    await models().object(organization(), { ...asked, schema: Verdict })
+    await models().object(organization(), { ...request, schema: Verdict })
     server.answer(() => ({ json: { likelihood: 4 } }))
-    const { value } = await models().object(organization(), { ...asked, schema: z.object({ likelihood: z.int() }) })
+    const { value } = await models().object(organization(), { ...request, schema: z.object({ likelihood: z.int() }) })
     expect(value).to.deep.equal({ likelihood: 4 })
   })
 
   it("keeps nothing of one organization for another", async () => {
-    const asked = question()
-    await models().text(organization(), asked)
+    const request = question()
+    await models().text(organization(), request)
     const other = "0190a000-0000-7000-8000-00000000000b"
-    expect((await models().text(other, asked)).kept).to.equal(false)
+    expect((await models().text(other, request)).kept).to.equal(false)
     expect(server.asked).to.have.length(2)
   })
 
@@ -189,11 +189,11 @@ describe("models", () => {
 
   it("ends with its caller", async () => {
     server.answer(() => "silent")
-    const gone = new AbortController()
-    const asked = models().text(organization(), question({ signal: gone.signal }))
+    const abortController = new AbortController()
+    const request = models().text(organization(), question({ signal: abortController.signal }))
     await until("the question being asked", () => server.asked.length > 0)
-    gone.abort()
-    expect(await refusalOf(asked)).to.include({ code: "canceled" })
+    abortController.abort()
+    expect(await refusalOf(request)).to.include({ code: "canceled" })
   })
 
   it("gives vectors, and asks for the same texts once", async () => {
@@ -273,8 +273,8 @@ describe("budgets of models", () => {
     try {
       const ask = (input: string) => host.get(Models).text(host.organization.id, { purpose: "judge", prompt, input, maxOutputTokens: 5 })
       const ended = await Promise.allSettled(Array.from({ length: 10 }, (_, place) => ask(`question ${place}`)))
-      const refused = ended.flatMap((one) =>
-        one.status === "rejected" ? [(one.reason as { details: { reason: string } }).details.reason] : [],
+      const refused = ended.flatMap((outcome) =>
+        outcome.status === "rejected" ? [(outcome.reason as { details: { reason: string } }).details.reason] : [],
       )
       expect(refused).to.deep.equal(Array.from({ length: refused.length }, () => "model_day_budget"))
       expect(refused.length).to.be.within(8, 9)
@@ -302,9 +302,9 @@ describe("models on a busy node", () => {
         if (!isFull[place]) expect([code, details.reason]).to.deep.equal(["deadline_exceeded", "model_timeout"])
         else expect([code, (retryAfterS ?? 0) > 0]).to.deep.equal(["resource_exhausted", true])
       }
-      const asked = inputs.filter((_, place) => !isFull[place])
-      expect(asked.length, "one that is asked, and one that waits").to.be.within(2, inputs.length - 1)
-      expect(server.asked.map(({ text }) => text)).to.have.members(asked)
+      const accepted = inputs.filter((_, place) => !isFull[place])
+      expect(accepted.length, "one that is asked, and one that waits").to.be.within(2, inputs.length - 1)
+      expect(server.asked.map(({ text }) => text)).to.have.members(accepted)
     } finally {
       await host.stop()
       await server.close()

@@ -27,12 +27,12 @@ onMongo("budgets of models on two nodes (mongodb)", () => {
 
   const organization = () => (nodes[0] as TestHost).organization.id
   const workstream = async (slug: string, token_budget_millicents: number) => {
-    const made = await nodes[0]?.api<{ workstream: { id: string } }>("POST", "/v1/workstreams", {
+    const response = await nodes[0]?.api<{ workstream: { id: string } }>("POST", "/v1/workstreams", {
       title: slug,
       slug,
       token_budget_millicents,
     })
-    return made?.body.workstream.id ?? ""
+    return response?.body.workstream.id ?? ""
   }
   const spentOf = async (slug: string) =>
     (await nodes[1]?.api<{ workstream: { spent_millicents: number } }>("GET", `/v1/workstreams/${slug}`))?.body.workstream.spent_millicents

@@ -28,17 +28,17 @@ describe("agents", () => {
       "autonomy",
     ]
     const scopes = ["mcp", ...areas.map((area) => `${area}:write`)]
-    const made = await host.api<{ secret: string; id: string }>("POST", "/v1/api-keys", {
+    const response = await host.api<{ secret: string; id: string }>("POST", "/v1/api-keys", {
       name: "Agent",
       kind: "agent",
       role: "owner",
       scopes,
     })
-    agent = made.body.secret
+    agent = response.body.secret
     credential = (await host.api<{ api_keys: { id: string; kind: string }[] }>("GET", "/v1/api-keys")).body.api_keys.find(
       ({ kind }) => kind === "api_key",
     )?.id as string
-    expect(made.body.id).to.be.a("string")
+    expect(response.body.id).to.be.a("string")
   })
   after(() => host.stop())
 
@@ -76,8 +76,8 @@ describe("agents", () => {
   })
 
   it("judge as agents, and do not decide an experiment", async () => {
-    const made = { name: "Judged", variants: [{ key: "control" }, { key: "other" }] }
-    const { slug } = (await host.api<{ slug: string }>("POST", "/v1/experiments", made)).body
+    const created = { name: "Judged", variants: [{ key: "control" }, { key: "other" }] }
+    const { slug } = (await host.api<{ slug: string }>("POST", "/v1/experiments", created)).body
     const feedback = (text: string) => ({ items: [{ experiment_slug: slug, variant_key: "control", feedback: text }] })
     await byToken("POST", "/v1/page-feedback", feedback("By token"))
     await byMcp("page_feedback_record", feedback("By tool"))
@@ -96,9 +96,15 @@ describe("agents", () => {
 
   it("do not lend a connection", async () => {
     const credentials = { base_url: "https://api.example.com", headers: { Authorization: "Bearer k-12345678" } }
-    const given = (name: string) => ({ app: "http", name, credentials, share_with_org: true, managed_access: "managed_organizations" })
-    await byToken("POST", "/v1/integrations-connect", given("By token"))
-    await byMcp("integrations_connect", given("By tool"))
+    const connectionInput = (name: string) => ({
+      app: "http",
+      name,
+      credentials,
+      share_with_org: true,
+      managed_access: "managed_organizations",
+    })
+    await byToken("POST", "/v1/integrations-connect", connectionInput("By token"))
+    await byMcp("integrations_connect", connectionInput("By tool"))
     const { body } = await host.api<{ integrations: { slug: string; managed_access: string }[] }>("GET", "/v1/integrations")
     expect(body.integrations.map(({ slug, managed_access }) => [slug, managed_access])).to.have.deep.members([
       ["by-token", "none"],

@@ -41,11 +41,11 @@ describe("caller kinds", () => {
   before(async () => {
     host = await testHost({ plugins: [gatedNotes] })
     ada = (await memberOf(host, "ada")).key
-    const made = async (kind: string, key: string, more: object = {}) =>
+    const createKey = async (kind: string, key: string, more: object = {}) =>
       (await host.api<{ secret: string }>("POST", "/v1/api-keys", { name: kind, kind, role: "admin", ...more }, { key })).body.secret
     const service = await host.get(UnitsOfWork).run((work) => {
-      const wanted = { name: "service", kind: "api_key", role: "admin", scopes: null, user: null } as const
-      return host.get(ApiKeys).mint(work, host.organization.id, wanted).text
+      const keyOptions = { name: "service", kind: "api_key", role: "admin", scopes: null, user: null } as const
+      return host.get(ApiKeys).mint(work, host.organization.id, keyOptions).text
     })
     const user = (await memberOf(host, "bob")).key
     // A second admin alone would end the exception for own requests.
@@ -53,12 +53,12 @@ describe("caller kinds", () => {
     Object.assign(keys, {
       interactive_session: await signedIn(host, (await memberOf(host, "cyd")).user),
       user_key: user,
-      user_token: await made("token", user, { scopes }),
-      agent_token: await made("agent", user, { scopes }),
+      user_token: await createKey("token", user, { scopes }),
+      agent_token: await createKey("agent", user, { scopes }),
       service_key: service,
-      service_token: await made("token", service, { scopes }),
-      service_agent_token: await made("agent", service, { scopes }),
-      manager_key: await made("api_key", host.adminKey, { manager: true }),
+      service_token: await createKey("token", service, { scopes }),
+      service_agent_token: await createKey("agent", service, { scopes }),
+      manager_key: await createKey("api_key", host.adminKey, { manager: true }),
     })
   })
   after(() => host.stop())
@@ -69,7 +69,7 @@ describe("caller kinds", () => {
     expect(response.status).to.equal(204)
     return /mr_session=([^;]+)/.exec(response.headers.get("set-cookie") ?? "")?.[1] ?? ""
   }
-  const rest = async (method: string, path: string, input: object, key: string) =>
+  const callRest = async (method: string, path: string, input: object, key: string) =>
     JSON.stringify((await host.api<object>(method, path, input, { key })).body)
   const mcp = async (name: string, input: object, key: string) => {
     const call = { jsonrpc: "2.0", id: 1, method: "tools/call", params: { name, arguments: input } }
@@ -83,25 +83,25 @@ describe("caller kinds", () => {
     const steps = [{ id: "thank", type: "email.send", to: "ada@example.com", heading: "Thanks" }]
     const pipeline = { name: title, state: "proposed", auth_mode: "none", pipeline: steps }
     const created =
-      surface === "rest" ? await rest("POST", "/v1/workstreams", workstream, key) : await mcp("workstreams_create", workstream, key)
+      surface === "rest" ? await callRest("POST", "/v1/workstreams", workstream, key) : await mcp("workstreams_create", workstream, key)
     if (!created.includes("for_persons")) {
       expect(created).to.include(title)
       return "person"
     }
     const saved =
-      surface === "rest" ? await rest("POST", "/v1/event-pipelines", pipeline, key) : await mcp("event_pipelines_create", pipeline, key)
+      surface === "rest" ? await callRest("POST", "/v1/event-pipelines", pipeline, key) : await mcp("event_pipelines_create", pipeline, key)
     expect(saved).to.include(title)
     return saved.includes("agent-change") ? "agent" : "service"
   }
-  const asked = async (key: string) =>
+  const requestApproval = async (key: string) =>
     (await host.api<{ approval_id: string }>("POST", "/v1/gated-notes", { text: "Walked" }, { key })).body.approval_id
   const reasonOf = async (id: string, key: string) => {
     const { status, body } = await host.api<Refusal>("POST", `/v1/approvals/${id}/decide`, { decision: "reject" }, { key })
     return status === 200 ? "decided" : body.details?.reason
   }
   const decides = async (key: string): Promise<DecidingRight> => {
-    const own = await reasonOf(await asked(key), key)
-    const other = await reasonOf(await asked(ada), key)
+    const own = await reasonOf(await requestApproval(key), key)
+    const other = await reasonOf(await requestApproval(ada), key)
     if (own === "decided") expect(other).to.equal("decided")
     else expect(own).to.equal("own_request")
     if (other !== "decided") expect(other).to.equal("decider_not_a_person")
@@ -139,20 +139,20 @@ describe("caller kinds", () => {
 
   it("close gates and keys of persons to agents over REST", async () => {
     for (const key of [keys.agent_token, keys.service_agent_token, await session(keys.agent_token)]) {
-      expect(await rest("PUT", "/v1/autonomy-gates", { gates: [] }, key)).to.include("closed_to_agents")
+      expect(await callRest("PUT", "/v1/autonomy-gates", { gates: [] }, key)).to.include("closed_to_agents")
       for (const kind of ["token", "api_key"]) {
         const input = { name: "More", kind, ...(kind === "token" ? { scopes: ["mcp"] } : {}) }
-        expect(await rest("POST", "/v1/api-keys", input, key)).to.include("closed_to_agents")
+        expect(await callRest("POST", "/v1/api-keys", input, key)).to.include("closed_to_agents")
       }
-      const made = await host.api<{ kind: string; prefix: string }>(
+      const response = await host.api<{ kind: string; prefix: string }>(
         "POST",
         "/v1/api-keys",
         { name: "Less", kind: "agent", scopes: ["mcp"] },
         { key },
       )
-      expect([made.status, made.body.kind, made.body.prefix.startsWith("mr_token_")]).to.deep.equal([200, "agent", true])
+      expect([response.status, response.body.kind, response.body.prefix.startsWith("mr_token_")]).to.deep.equal([200, "agent", true])
     }
-    expect(await rest("PUT", "/v1/autonomy-gates", { gates: null }, keys.service_key)).to.include("gate_everything")
+    expect(await callRest("PUT", "/v1/autonomy-gates", { gates: null }, keys.service_key)).to.include("gate_everything")
     const { status, body } = await host.api<Refusal>("POST", "/v1/api-keys", { name: "Bare", kind: "agent" })
     expect([status, body.details?.reason]).to.deep.equal([400, "invalid_fields"])
   })

@@ -47,16 +47,16 @@ describe("credentials", () => {
       organization === undefined ? { key } : { key, organization },
     )
   const anOrganization = async (slug: string) => {
-    const made = await service.work((work) => service.get(Organizations).create(work, { name: slug, slug }))
-    return made
+    const organization = await service.work((work) => service.get(Organizations).create(work, { name: slug, slug }))
+    return organization
   }
   const aUser = async (email: string, more: { staff?: boolean } = {}): Promise<User> =>
     service.work((work) => service.get(Organizations).addUser(work, { email, ...more }))
   const join = (organization: Organization, user: User, role: Role) =>
     service.work((work) => service.get(Organizations).addMember(work, organization.id, user.id, role))
   const keyFor = async (organization: Organization, user: User | null, role: Role, manager = false) => {
-    const wanted = { name: "Key", kind: "api_key", role, scopes: null, manager, user: user?.id ?? null } as const
-    return (await service.work((work) => service.get(ApiKeys).mint(work, organization.id, wanted))).text
+    const keyOptions = { name: "Key", kind: "api_key", role, scopes: null, manager, user: user?.id ?? null } as const
+    return (await service.work((work) => service.get(ApiKeys).mint(work, organization.id, keyOptions))).text
   }
 
   describe("proof", () => {
@@ -80,11 +80,11 @@ describe("credentials", () => {
       const { secret } = await create({})
       const { crc32 } = await import("node:zlib")
       const body = `${secret.slice(0, 24)}${"x".repeat(32)}`
-      let rest = crc32(body)
+      let remainder = crc32(body)
       let checksum = ""
       for (let n = 0; n < 6; n++) {
-        checksum = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz".charAt(rest % 62) + checksum
-        rest = Math.floor(rest / 62)
+        checksum = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz".charAt(remainder % 62) + checksum
+        remainder = Math.floor(remainder / 62)
       }
       const forged = await refusalOf(service.call("me.get", {}, { key: body + checksum }))
       const unknown = await refusalOf(service.call("me.get", {}, { key: generateKey("api_key").text }))
@@ -99,11 +99,11 @@ describe("credentials", () => {
         .get(id)
       expect(stored?.hash).to.match(/^[0-9a-f]{64}$/)
       expect(JSON.stringify(stored)).to.not.include(secret.slice(24))
-      const listed = JSON.stringify(await service.call("api_keys.list"))
-      expect(listed).to.include(id)
-      expect(listed).to.not.include(secret.slice(24))
-      expect(listed).to.not.include(stored?.hash)
-      expect(listed).to.not.include('"secret"')
+      const text = JSON.stringify(await service.call("api_keys.list"))
+      expect(text).to.include(id)
+      expect(text).to.not.include(secret.slice(24))
+      expect(text).to.not.include(stored?.hash)
+      expect(text).to.not.include('"secret"')
     })
   })
 
@@ -114,8 +114,8 @@ describe("credentials", () => {
       const revoked = await service.call("api_keys.revoke", { id })
       const error = await refusalOf(me(secret))
       expect([error.code, error.details.reason]).to.deep.equal(["unauthenticated", "credential_revoked"])
-      const listed = await service.call<{ api_keys: { id: string; revoked_at: string | null }[] }>("api_keys.list")
-      expect(listed.api_keys.find((key) => key.id === id)?.revoked_at).to.equal(revoked["revoked_at"])
+      const page = await service.call<{ api_keys: { id: string; revoked_at: string | null }[] }>("api_keys.list")
+      expect(page.api_keys.find((key) => key.id === id)?.revoked_at).to.equal(revoked["revoked_at"])
       expect((await service.call("api_keys.revoke", { id }))["revoked_at"]).to.equal(revoked["revoked_at"])
     })
 
@@ -154,8 +154,8 @@ describe("credentials", () => {
         expect((await refusalOf(service.call("api_keys.revoke", { id }))).code).to.equal("not_found")
       }
       expect((await me(theirs.text)).organization.slug).to.equal("revoke-walls")
-      const listed = await service.call<{ api_keys: { id: string }[] }>("api_keys.list")
-      expect(listed.api_keys.some((key) => key.id === theirs.stored.id)).to.equal(false)
+      const page = await service.call<{ api_keys: { id: string }[] }>("api_keys.list")
+      expect(page.api_keys.some((key) => key.id === theirs.stored.id)).to.equal(false)
     })
 
     it("of an owner's key is not for an admin", async () => {
@@ -294,8 +294,8 @@ describe("credentials", () => {
       await setManager({ id: agency.id, role: "member" })
       const manager = await keyFor(agency, null, "admin", true)
       const plain = await keyFor(agency, null, "admin")
-      const seen = await me(manager, "client")
-      expect([seen.organization.slug, seen.role, seen.user]).to.deep.equal(["client", "member", null])
+      const observed = await me(manager, "client")
+      expect([observed.organization.slug, observed.role, observed.user]).to.deep.equal(["client", "member", null])
       expect((await me(manager)).organization.slug).to.equal("agency")
       expect((await refusalOf(me(manager, other.slug))).code).to.equal("not_found")
       expect((await refusalOf(me(plain, "client"))).code).to.equal("not_found")
@@ -310,10 +310,14 @@ describe("credentials", () => {
       await join(agency, user, "owner")
       await service.work((work) => service.get(Organizations).setManager(work, client.id, { id: agency.id, role: "admin" }))
       const key = await keyFor(agency, user, "owner")
-      const made = await service.call<Made>("api_keys.create", { name: "For the client", role: "admin" }, { key, organization: "client-2" })
-      const seen = await me(made.secret)
-      expect([seen.organization.slug, seen.role]).to.deep.equal(["client-2", "admin"])
-      expect((await refusalOf(me(made.secret, "agency-2"))).code).to.equal("not_found")
+      const apiKey = await service.call<Made>(
+        "api_keys.create",
+        { name: "For the client", role: "admin" },
+        { key, organization: "client-2" },
+      )
+      const observed = await me(apiKey.secret)
+      expect([observed.organization.slug, observed.role]).to.deep.equal(["client-2", "admin"])
+      expect((await refusalOf(me(apiKey.secret, "agency-2"))).code).to.equal("not_found")
       const managed = await service.call<Record<string, { slug: string; role?: string }[]>>("managed_organizations.list", {}, { key })
       expect(managed["organizations"]?.map(({ slug, role }) => [slug, role])).to.deep.equal([["client-2", "admin"]])
     })
@@ -347,10 +351,10 @@ describe("credentials", () => {
             .open(collectionNamed<{ hash: string; last_used_at: string | null }>(service, "api_keys"), home.id)
             .get(id)
         )?.last_used_at
-      const laterThan = (known: string | null | undefined) =>
+      const laterThan = (previous: string | null | undefined) =>
         until("a later use being kept", async () => {
-          const seen = await lastUse()
-          return seen !== known && seen
+          const lastUsedAt = await lastUse()
+          return lastUsedAt !== previous && lastUsedAt
         })
       expect(await lastUse()).to.equal(null)
       await me(secret)

@@ -27,8 +27,8 @@ onMongo("links that end while keys are at work (mongodb)", () => {
       organizations.addMember(work, id, user.id, "owner")
       return { id, key: keys.mint(work, id, { name: "k", kind: "api_key", role: "owner", scopes: null, user: user.id }).text }
     })
-    const made = await first.api<{ secret: string }>("POST", "/v1/api-keys", { name: "Manager", role: "admin", manager: true })
-    manager = made.body.secret
+    const response = await first.api<{ secret: string }>("POST", "/v1/api-keys", { name: "Manager", role: "admin", manager: true })
+    manager = response.body.secret
     await first.api("POST", "/v1/datasets", { name: "Notes" }, { key: shop.key })
   })
   after(async () => {
@@ -83,7 +83,7 @@ onMongo("links that end while keys are at work (mongodb)", () => {
   for (let round = 0; round < rounds; round++)
     it(`reaches nothing once the end is answered, round ${round + 1}`, async () => {
       await link()
-      const { body: left } = await first().api<{ secret: string }>(
+      const { body: key } = await first().api<{ secret: string }>(
         "POST",
         "/v1/api-keys",
         { name: `Left ${round}`, role: "member" },
@@ -93,46 +93,46 @@ onMongo("links that end while keys are at work (mongodb)", () => {
         },
       )
       const sockets = await Promise.all(
-        nodes.flatMap((node) => [dial(node, { token: manager, organization: "shop" }), dial(node, { token: left.secret })]),
+        nodes.flatMap((node) => [dial(node, { token: manager, organization: "shop" }), dial(node, { token: key.secret })]),
       )
       const before = new Set(await rows())
-      const told: string[] = []
+      const notices: string[] = []
       for (const socket of sockets) {
-        socket.on("message", ({ data }: { data: unknown }) => told.push(JSON.stringify(data)))
+        socket.on("message", ({ data }: { data: unknown }) => notices.push(JSON.stringify(data)))
         expect(await socket.emitWithAck("subscribe", { channel: "datasets:notes" })).to.deep.equal({ ok: true })
       }
       let isOver = false
-      const written: string[] = []
+      const notes: string[] = []
       const late: string[] = []
       const attempts = nodes.flatMap((node, at) => [
         (note: string) => write(node, manager, `rest ${at} ${note}`),
-        (note: string) => write(node, left.secret, `left ${at} ${note}`),
+        (note: string) => write(node, key.secret, `left ${at} ${note}`),
         (note: string) => writeByTool(node, `tool ${at} ${note}`),
       ])
       const workers = attempts.map(async (attempt, worker) => {
         for (let n = 0; ; n++) {
           const beganAfter = isOver
           const note = `${round} ${worker} ${n}`
-          if ((await attempt(note)) === 200) (beganAfter ? late : written).push(note)
+          if ((await attempt(note)) === 200) (beganAfter ? late : notes).push(note)
           if (beganAfter) return
         }
       })
       await until("every worker having written", () =>
-        attempts.every((_, worker) => written.some((note) => note.startsWith(`${round} ${worker} `))),
+        attempts.every((_, worker) => notes.some((note) => note.startsWith(`${round} ${worker} `))),
       )
       const ended = await end(nodes[round % 2] as TestHost)
       isOver = true
       expect(ended.status, JSON.stringify(ended.body)).to.equal(200)
       await Promise.all(workers)
       expect(late).to.deep.equal([])
-      const kept = (await rows()).filter((note) => !before.has(note)).map((note) => note.replace(/^\w+ \d /, ""))
-      expect(kept.sort()).to.deep.equal(written.sort())
+      const storedNotes = (await rows()).filter((note) => !before.has(note)).map((note) => note.replace(/^\w+ \d /, ""))
+      expect(storedNotes.sort()).to.deep.equal(notes.sort())
       await until("every socket being cut", () => sockets.every(({ connected }) => !connected))
-      const heard = told.length
+      const noticeCount = notices.length
       expect(await write(first(), shop.key, `own ${round}`)).to.equal(200)
-      expect(told.length).to.equal(heard)
+      expect(notices.length).to.equal(noticeCount)
       for (const node of nodes)
-        for (const auth of [{ token: manager, organization: "shop" }, { token: left.secret }])
+        for (const auth of [{ token: manager, organization: "shop" }, { token: key.secret }])
           expect(await dial(node, auth).catch((error: { data?: { code?: string } }) => error.data?.code)).to.be.oneOf([
             "not_found",
             "unauthenticated",

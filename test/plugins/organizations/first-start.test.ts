@@ -39,7 +39,7 @@ describe("first start", () => {
   }
   afterEach(async () => {
     delete process.env["NODE_ENV"]
-    for (const one of started.splice(0)) await one.remove()
+    for (const item of started.splice(0)) await item.remove()
   })
 
   it("makes the organization default, an owner and a key, and writes them for the owner of the folder alone", async () => {

@@ -32,18 +32,18 @@ describe("managed organizations", () => {
     host.get(UnitsOfWork).run((work) => {
       const { id } = host.get(Organizations).create(work, { name: slug, slug })
       host.get(Organizations).addMember(work, id, user, "owner")
-      const wanted = { name: "k", kind: "api_key", role: "owner", scopes: null, user } as const
-      return { user, id, slug, key: host.get(ApiKeys).mint(work, id, wanted).text }
+      const keyOptions = { name: "k", kind: "api_key", role: "owner", scopes: null, user } as const
+      return { user, id, slug, key: host.get(ApiKeys).mint(work, id, keyOptions).text }
     })
   const serviceKey = (organization: string, role: Role, manager = false) =>
     host.get(UnitsOfWork).run((work) => {
-      const wanted = { name: "s", kind: "api_key", role, scopes: null, user: null, manager } as const
-      return host.get(ApiKeys).mint(work, organization, wanted).text
+      const keyOptions = { name: "s", kind: "api_key", role, scopes: null, user: null, manager } as const
+      return host.get(ApiKeys).mint(work, organization, keyOptions).text
     })
   const sessionOf = ({ user, id }: Owned) =>
     host.get(UnitsOfWork).run((work) => {
-      const given = { user, organization: id, method: "email_code", device: "", address: "" } as const
-      return host.get(UserSessions).open(work, given).text
+      const input = { user, organization: id, method: "email_code", device: "", address: "" } as const
+      return host.get(UserSessions).open(work, input).text
     })
   const adopt = async (manager: Owned, organization: string, role: Role = "member", key?: string) =>
     await host.api<Refusal>("POST", "/v1/managed-organizations-adopt", { organization, role }, { key: key ?? (await sessionOf(manager)) })
@@ -114,8 +114,8 @@ describe("managed organizations", () => {
     expect([slugs(all), all.next_cursor]).to.deep.equal([["c-1", "c-2", "c-3"], ""])
     const page = await list("?limit=2")
     expect(slugs(page)).to.deep.equal(["c-1", "c-2"])
-    const rest = await list(`?limit=2&cursor=${page.next_cursor}`)
-    expect([slugs(rest), rest.next_cursor]).to.deep.equal([["c-3"], ""])
+    const others = await list(`?limit=2&cursor=${page.next_cursor}`)
+    expect([slugs(others), others.next_cursor]).to.deep.equal([["c-3"], ""])
     const stranger = await owned("stranger-list")
     const foreign = await host.api<Refusal>("GET", `/v1/managed-organizations?cursor=${page.next_cursor}`, undefined, { key: stranger.key })
     expect([foreign.status, foreign.body.details.reason]).to.deep.equal([400, "invalid_cursor"])
@@ -163,14 +163,14 @@ describe("managed organizations", () => {
     const manager = await serviceKey(agency.id, "admin", true)
     for (let round = 0; round < 5; round++) {
       await adopt(agency, shop.slug, "admin")
-      const wanted = { name: `left ${round}`, role: "member" }
-      const [made, ended] = await Promise.all([
-        host.api<{ secret: string }>("POST", "/v1/api-keys", wanted, inside(manager, shop.slug)),
+      const keyOptions = { name: `left ${round}`, role: "member" }
+      const [response, ended] = await Promise.all([
+        host.api<{ secret: string }>("POST", "/v1/api-keys", keyOptions, inside(manager, shop.slug)),
         end(shop.key, agency.slug),
       ])
       if (ended.status === 409) await end(shop.key, agency.slug)
-      if (made.status === 200) expect((await host.api("GET", "/v1/me", undefined, { key: made.body.secret })).status).to.equal(401)
-      else expect([404, 409]).to.include(made.status)
+      if (response.status === 200) expect((await host.api("GET", "/v1/me", undefined, { key: response.body.secret })).status).to.equal(401)
+      else expect([404, 409]).to.include(response.status)
     }
   })
 
@@ -179,18 +179,18 @@ describe("managed organizations", () => {
     const manager = await serviceKey(agency.id, "admin", true)
     await adopt(agency, shop.slug, "admin")
     const make = async (options: { key: string; headers?: Record<string, string> }, name: string) => {
-      const wanted = { name, role: "admin" }
-      const made = await host.api<{ secret: string; id: string }>("POST", "/v1/api-keys", wanted, options)
-      expect(made.status, JSON.stringify(made.body)).to.equal(200)
-      return made.body
+      const keyOptions = { name, role: "admin" }
+      const response = await host.api<{ secret: string; id: string }>("POST", "/v1/api-keys", keyOptions, options)
+      expect(response.status, JSON.stringify(response.body)).to.equal(200)
+      return response.body
     }
     const child = await make(inside(manager, shop.slug), "child")
     const grandchild = await make({ key: child.secret }, "grandchild")
     const last = await make({ key: grandchild.secret }, "great-grandchild")
     // Keys of an earlier version name their maker only.
     const earlier = await host.get(UnitsOfWork).run((work) => {
-      const wanted = { name: "earlier", kind: "api_key", role: "admin", scopes: null, user: null, createdBy: child.id } as const
-      return host.get(ApiKeys).mint(work, shop.id, wanted).text
+      const keyOptions = { name: "earlier", kind: "api_key", role: "admin", scopes: null, user: null, createdBy: child.id } as const
+      return host.get(ApiKeys).mint(work, shop.id, keyOptions).text
     })
     const signedIn = await fetch(`${host.url}/console-session`, {
       method: "POST",

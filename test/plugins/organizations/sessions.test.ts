@@ -47,9 +47,9 @@ describe("sessions of browsers", () => {
     const { body } = await call(cookie, "/v1/me")
     expect(body).to.deep.include({ role: "owner" })
     expect(body["credential"]).to.include({ kind: "session" })
-    const listed = await host.api<{ api_keys: { kind: string; id: string }[] }>("GET", "/v1/api-keys")
-    expect(listed.body.api_keys.map(({ kind }) => kind)).to.deep.equal(["session", "api_key"])
-    expect(JSON.stringify(listed.body)).to.not.include(cookie.slice(-20))
+    const answer = await host.api<{ api_keys: { kind: string; id: string }[] }>("GET", "/v1/api-keys")
+    expect(answer.body.api_keys.map(({ kind }) => kind)).to.deep.equal(["session", "api_key"])
+    expect(JSON.stringify(answer.body)).to.not.include(cookie.slice(-20))
     expect(host.logged.join("\n")).to.not.include(cookie.slice(-20))
   })
 
@@ -108,11 +108,11 @@ describe("sessions of browsers", () => {
     host.clock.move(29 * 60_000)
     expect(await refused(call(used, "/v1/me"))).to.deep.equal([401, "credential_expired"])
 
-    const made = await host.api<{ id: string; secret: string }>("POST", "/v1/api-keys", { name: "Other", role: "member" })
-    const theirs = await signedIn(made.body.secret)
+    const response = await host.api<{ id: string; secret: string }>("POST", "/v1/api-keys", { name: "Other", role: "member" })
+    const theirs = await signedIn(response.body.secret)
     expect((await call(theirs, "/v1/me")).body).to.include({ role: "member" })
     expect(await refused(call(theirs, "/v1/api-keys"))).to.deep.equal([403, "role_too_low"])
-    await host.api("POST", `/v1/api-keys/${made.body.id}/revoke`)
+    await host.api("POST", `/v1/api-keys/${response.body.id}/revoke`)
     expect(await refused(call(theirs, "/v1/me"))).to.deep.equal([401, "credential_revoked"])
   })
 

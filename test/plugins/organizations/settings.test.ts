@@ -21,8 +21,8 @@ describe("settings of organizations", () => {
     host.get(UnitsOfWork).run((work) => {
       const user = host.get(Organizations).addUser(work, { email })
       host.get(Organizations).addMember(work, organization, user.id, role)
-      const wanted = { name: "Key", kind: "api_key", role, scopes: null, manager: false, user: user.id } as const
-      return { id: user.id, key: host.get(ApiKeys).mint(work, organization, wanted).text }
+      const keyOptions = { name: "Key", kind: "api_key", role, scopes: null, manager: false, user: user.id } as const
+      return { id: user.id, key: host.get(ApiKeys).mint(work, organization, keyOptions).text }
     })
   const another = (slug: string) => host.get(UnitsOfWork).run((work) => host.get(Organizations).create(work, { name: slug, slug }))
   const isStaff = async (key: string) => (await host.api<{ user: { staff: boolean } }>("GET", "/v1/me", undefined, { key })).body.user.staff
@@ -57,8 +57,8 @@ describe("settings of organizations", () => {
     const owner = await member(id, "outside@example.com", "owner")
     const colleague = await member(id, "colleague@example.com", "member")
     const stranger = await member(host.organization.id, "stranger@example.com", "member")
-    for (const one of [owner, colleague]) {
-      const refused = await mark(one.id, true, owner.key)
+    for (const item of [owner, colleague]) {
+      const refused = await mark(item.id, true, owner.key)
       expect([refused.status, refused.body.details.reason]).to.deep.equal([403, "not_service_owner"])
     }
     expect((await mark(stranger.id, true, owner.key)).body.details.reason).to.equal("member_not_found")

@@ -173,9 +173,9 @@ onMongo("an organization from its first start to a removal (mongodb)", () => {
     })
 
     await own.goto(`${url}/console`)
-    const made = await call<{ secret: string }>(own, "POST", "/v1/api-keys", { name: "Grace's script" })
-    expect(made.status, JSON.stringify(made.body)).to.equal(200)
-    const key = made.body.secret
+    const response = await call<{ secret: string }>(own, "POST", "/v1/api-keys", { name: "Grace's script" })
+    expect(response.status, JSON.stringify(response.body)).to.equal(200)
+    const key = response.body.secret
     const cookie = (await context.cookies()).map(({ name, value }) => `${name}=${value}`).join("; ")
     for (const node of nodes) {
       const answers = await Promise.all([byKey(node, key), byCookie(node, cookie), byTool(node, key)])

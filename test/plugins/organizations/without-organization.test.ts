@@ -64,9 +64,9 @@ onBothStores("a person without an organization", ({ start }) => {
 
   it("reaches the own account, and sees no organization", async () => {
     const { user, browser } = await person()
-    const { organization, role, organizations, user: shown } = await me(browser)
+    const { organization, role, organizations, user: account } = await me(browser)
     expect({ organization, role, organizations }).to.deep.equal({ organization: null, role: null, organizations: [] })
-    expect(shown.email).to.equal(user.email)
+    expect(account.email).to.equal(user.email)
     for (const [path, field] of [
       ["/v1/organizations", "organizations"],
       ["/v1/me/passkeys", "passkeys"],
@@ -171,7 +171,7 @@ onBothStores("a person without an organization", ({ start }) => {
     const { body } = await ada.browser.call<Invitations>("GET", "/v1/me/invitations")
     expect(body.invitations.map(({ role, organization }) => [role, organization.slug])).to.deep.equal([["admin", "default"]])
     const id = body.invitations[0]?.id
-    const accept = (browser: Browser, given: object) => browser.call("POST", "/v1/member-invitations-accept", given)
+    const accept = (browser: Browser, input: object) => browser.call("POST", "/v1/member-invitations-accept", input)
     expect((await eve.browser.call<Invitations>("GET", "/v1/me/invitations")).body.invitations).to.deep.equal([])
     expect(reasonOf(await accept(eve.browser, { id }))).to.deep.equal([404, "member_invitation_not_found"])
     expect(reasonOf(await accept(ada.browser, { id, code: "mr_join_1" }))).to.deep.equal([400, "invalid_fields"])
@@ -185,11 +185,11 @@ onBothStores("a person without an organization", ({ start }) => {
 
   it("proves the address before it joins without the code", async () => {
     const user = await userOf()
-    const given = { user: user.id, organization: null, method: "bootstrap", device: "", address: "" } as const
-    const { text } = await host.get(UnitsOfWork).run((work) => host.get(UserSessions).open(work, given))
+    const input = { user: user.id, organization: null, method: "bootstrap", device: "", address: "" } as const
+    const { text } = await host.get(UnitsOfWork).run((work) => host.get(UserSessions).open(work, input))
     await invite(user)
-    const listed = await host.api<Invitations>("GET", "/v1/me/invitations", undefined, { key: text })
-    const [{ id } = { id: "" }] = listed.body.invitations
+    const invitations = await host.api<Invitations>("GET", "/v1/me/invitations", undefined, { key: text })
+    const [{ id } = { id: "" }] = invitations.body.invitations
     const answer = await host.api<{ details: { reason: string } }>("POST", "/v1/member-invitations-accept", { id }, { key: text })
     expect(reasonOf(answer)).to.deep.equal([403, "sign_in_first"])
   })
@@ -198,20 +198,20 @@ onBothStores("a person without an organization", ({ start }) => {
     const { user, browser } = await person()
     const organizations = host.get(Organizations)
     const works = host.get(UnitsOfWork)
-    const [left, other] = await works.run((work) =>
+    const [departed, other] = await works.run((work) =>
       ["Left", "Other"].map((name) => organizations.create(work, { name, slug: `${name}-${count}`.toLowerCase() })),
     )
-    if (!left || !other) throw new Error("no organizations")
+    if (!departed || !other) throw new Error("no organizations")
     await works.run((work) => {
-      organizations.addMember(work, left.id, user.id, "owner")
+      organizations.addMember(work, departed.id, user.id, "owner")
       organizations.addMember(work, other.id, user.id, "owner")
     })
-    expect((await browser.call("POST", "/v1/me/organization", { organization: left.slug })).status).to.equal(200)
-    const membership = await organizations.membership(left.id, user.id)
+    expect((await browser.call("POST", "/v1/me/organization", { organization: departed.slug })).status).to.equal(200)
+    const membership = await organizations.membership(departed.id, user.id)
     await works.run((work) => {
-      work.in(collectionNamed(host, "memberships"), left.id).remove(membership?.id ?? "")
-      host.get(Users).removeOrganization(work, user.id, left.id)
-      organizations.setManager(work, left.id, null)
+      work.in(collectionNamed(host, "memberships"), departed.id).remove(membership?.id ?? "")
+      host.get(Users).removeOrganization(work, user.id, departed.id)
+      organizations.setManager(work, departed.id, null)
     })
     const { organization, organizations: own } = await me(browser)
     expect([organization, own.map(({ slug }) => slug)]).to.deep.equal([null, [other.slug]])

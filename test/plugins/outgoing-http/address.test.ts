@@ -59,19 +59,19 @@ describe("outgoing http: addresses", () => {
 
   it("checks the very answer it connects to, so a name that changes its mind gains nothing", async () => {
     // Global unicast by its range, and not given to anyone.
-    let asked = 0
+    let requestCount = 0
     const client = createOutgoingHttp(
       outgoing(),
-      resolver(() => (asked++ === 0 ? ["2000::1"] : ["127.0.0.1"])),
+      resolver(() => (requestCount++ === 0 ? ["2000::1"] : ["127.0.0.1"])),
     )
     client.check(`http://rebind.test:${peer.port}/`)
     const first = await failureOf(client.fetch({ url: `http://rebind.test:${peer.port}/`, timeoutMs: 100 }))
     expect(first.details?.["reason"]).not.to.equal("address_refused")
-    expect(asked).to.equal(1)
+    expect(requestCount).to.equal(1)
     const second = await failureOf(client.fetch({ url: `http://rebind.test:${peer.port}/` }))
     expect(second.details).to.include({ reason: "address_refused" })
     expect(JSON.stringify([second.message, second.details]), "what a private name resolves to").to.not.include("127.0.0.1")
-    expect(asked).to.equal(2)
+    expect(requestCount).to.equal(2)
     await client.close()
     expect(peer.asked).to.have.length(0)
   })
@@ -86,7 +86,7 @@ describe("outgoing http: addresses", () => {
     const other = await failureOf(client.fetch({ url: `http://127.0.0.1:${peer.port - 1}/` }))
     expect(other.details).to.include({ reason: "address_refused" })
     await client.close()
-    expect(peer.asked.splice(0).map((one) => one.url)).to.deep.equal(["/a", "/b"])
+    expect(peer.asked.splice(0).map((request) => request.url)).to.deep.equal(["/a", "/b"])
   })
 
   it("lets no address of a private block through in any of its IPv6 wrappings", () => {
@@ -119,8 +119,8 @@ describe("outgoing http: addresses", () => {
 })
 
 function resolver(answer: (name: string) => string[]): Resolve {
-  return (name, _options, done) => {
-    done(
+  return (name, _options, callback) => {
+    callback(
       null,
       answer(name.replace(/\.$/, "").toLowerCase()).map((address) => ({ address, family: address.includes(":") ? 6 : 4 })),
     )

@@ -7,7 +7,7 @@ import { createOutgoingHttp, type OutgoingClient } from "../../../plugins/platfo
 import { outcomeOf } from "../../../plugins/platform/outgoing-http/outcome.ts"
 import { nextHop } from "../../../plugins/platform/outgoing-http/redirect.ts"
 import { failureOf } from "../../refusal.ts"
-import { type Asked, listen, outgoing, type Peer } from "./loopback-peer.ts"
+import { listen, outgoing, type Peer, type PeerRequest } from "./loopback-peer.ts"
 
 describe("outgoing http: client", () => {
   let peer: Peer
@@ -44,9 +44,9 @@ describe("outgoing http: client", () => {
     "/later": (_asked, response) => response.writeHead(503, { "retry-after": "7" }).end("SECRET-BODY"),
   }
   before(async () => {
-    const answer = (asked: Asked, response: Parameters<Parameters<typeof listen>[0]>[1]) => {
-      const route = routes[asked.url]
-      if (route) route(asked, response)
+    const answer = (request: PeerRequest, response: Parameters<Parameters<typeof listen>[0]>[1]) => {
+      const route = routes[request.url]
+      if (route) route(request, response)
       else response.end("ok")
     }
     peer = await listen(answer)
@@ -65,11 +65,11 @@ describe("outgoing http: client", () => {
   const get = (path: string, more: object = {}) => client.fetch({ url: peer.origin + path, ...more })
 
   it("sends method, headers, body and the idempotency key, and reads JSON", async () => {
-    const sent = { method: "post", headers: { "X-Token": "t" }, body: "hello", idempotencyKey: "key-1" }
-    expect((await get("/json?a=1", sent)).status).to.equal(200)
-    const [asked] = peer.asked
-    expect(asked).to.include({ method: "POST", url: "/json?a=1", body: "hello" })
-    expect(asked?.headers).to.include({ "x-token": "t", "idempotency-key": "key-1" })
+    const message = { method: "post", headers: { "X-Token": "t" }, body: "hello", idempotencyKey: "key-1" }
+    expect((await get("/json?a=1", message)).status).to.equal(200)
+    const [request] = peer.asked
+    expect(request).to.include({ method: "POST", url: "/json?a=1", body: "hello" })
+    expect(request?.headers).to.include({ "x-token": "t", "idempotency-key": "key-1" })
     expect((await get("/json")).json).to.deep.equal({ a: [1, 2] })
     expect((await get("/latin")).text).to.equal("é")
     expect((await get("/gzip")).text).to.equal("packed")

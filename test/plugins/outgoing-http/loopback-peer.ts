@@ -2,7 +2,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
 import type { AddressInfo } from "node:net"
 
-export interface Asked {
+export interface PeerRequest {
   readonly method: string
   readonly url: string
   readonly headers: IncomingMessage["headers"]
@@ -12,12 +12,12 @@ export interface Asked {
 export interface Peer {
   readonly port: number
   readonly origin: string
-  readonly asked: Asked[]
+  readonly asked: PeerRequest[]
   close(): Promise<void>
 }
 
-export async function listen(answer: (asked: Asked, response: ServerResponse) => void): Promise<Peer> {
-  const asked: Asked[] = []
+export async function listen(answer: (request: PeerRequest, response: ServerResponse) => void): Promise<Peer> {
+  const requests: PeerRequest[] = []
   const server = createServer((request, response) => {
     let body = ""
     request.setEncoding("utf8")
@@ -25,9 +25,9 @@ export async function listen(answer: (asked: Asked, response: ServerResponse) =>
       body += chunk
     })
     request.on("end", () => {
-      const one = { method: request.method ?? "", url: request.url ?? "", headers: request.headers, body }
-      asked.push(one)
-      answer(one, response)
+      const loopRequest = { method: request.method ?? "", url: request.url ?? "", headers: request.headers, body }
+      requests.push(loopRequest)
+      answer(loopRequest, response)
     })
   })
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
@@ -35,7 +35,7 @@ export async function listen(answer: (asked: Asked, response: ServerResponse) =>
   return {
     port,
     origin: `http://127.0.0.1:${port}`,
-    asked,
+    asked: requests,
     close: () =>
       new Promise((resolve) => {
         server.close(() => resolve())

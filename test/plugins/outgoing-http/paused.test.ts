@@ -9,25 +9,25 @@ import { listen, type Peer } from "./loopback-peer.ts"
 describe("calls to a host that does not answer", () => {
   let host: TestHost
   let isSilent = true
-  const asked: string[] = []
+  const requests: string[] = []
   before(async () => {
     host = await testHost()
     host.outgoing.fixtures.push(async ({ url }) => {
-      asked.push(url)
+      requests.push(url)
       if (isSilent && url.startsWith("https://silent.example.com")) await new Promise(() => {})
       return { status: 200, headers: {}, body: "" }
     })
   })
   beforeEach(() => {
     isSilent = true
-    asked.length = 0
+    requests.length = 0
   })
   after(() => host.stop())
   const call = (url: string, more: Partial<OutgoingRequest> = {}) =>
     host.get(OutgoingHttp).fetch({ url, organization: host.organization.id, ...more })
   const timeOut = async (count: number, more: Partial<OutgoingRequest> = {}) => {
     const calls = Array.from({ length: count }, () => failureOf(call("https://silent.example.com/", more)))
-    await until(() => asked.length >= count)
+    await until(() => requests.length >= count)
     host.clock.move(20_000)
     for (const error of await Promise.all(calls)) expect(error.code).to.equal("deadline_exceeded")
   }
@@ -52,15 +52,15 @@ describe("calls to a host that does not answer", () => {
   it("pauses them after five timeouts in a row, for one organization and one host", async () => {
     await timeOut(4)
     await timeOut(1)
-    asked.length = 0
+    requests.length = 0
     const refused = await failureOf(call("https://silent.example.com/other"))
     expect(refused.code).to.equal("unavailable")
     expect(refused.details).to.include({ reason: "destination_paused" })
     expect(refused.message).to.include("silent.example.com").and.to.include("Check that it is up")
     await call("https://other.example.com/")
-    expect(asked).to.deep.equal(["https://other.example.com/"])
+    expect(requests).to.deep.equal(["https://other.example.com/"])
     const other = failureOf(call("https://silent.example.com/", { organization: "another organization" }))
-    await until(() => asked.length === 2)
+    await until(() => requests.length === 2)
     host.clock.move(20_000)
     expect((await other).code).to.equal("deadline_exceeded")
     await recover()
@@ -84,9 +84,9 @@ describe("calls to a host that does not answer", () => {
     let paused = 5_000
     for (let probe = 0; probe < 3; probe++) {
       host.clock.move(paused)
-      asked.length = 0
+      requests.length = 0
       const probing = failureOf(call("https://silent.example.com/"))
-      await until(() => asked.length === 1)
+      await until(() => requests.length === 1)
       expect((await failureOf(call("https://silent.example.com/"))).details).to.include({ reason: "destination_paused" })
       host.clock.move(20_000)
       expect((await probing).code).to.equal("deadline_exceeded")
@@ -100,7 +100,7 @@ describe("calls to a host that does not answer", () => {
 
   it("keeps calling a host that answers other calls meanwhile", async () => {
     const hanging = Array.from({ length: 8 }, () => failureOf(call("https://silent.example.com/slow")))
-    await until(() => asked.length === 8)
+    await until(() => requests.length === 8)
     isSilent = false
     await call("https://silent.example.com/quick")
     host.clock.move(20_000)
@@ -111,7 +111,7 @@ describe("calls to a host that does not answer", () => {
 
   it("tells of the silence before any deadline passes", async () => {
     const hanging = failureOf(call("https://silent.example.com/", { timeoutMs: 100_000 }))
-    await until(() => asked.length === 1)
+    await until(() => requests.length === 1)
     host.clock.move(15_000)
     const value = (await metric("millrace_destination_silent_seconds"))?.split(" ").at(-1)
     expect(Number(value)).to.be.at.least(15)

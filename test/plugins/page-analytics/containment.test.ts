@@ -64,8 +64,8 @@ describe("containment of analytics queries", () => {
     const own = join(folder, "code")
     const query = new QueryProcess({ ...limits, codeCache: own })
     await query.ready
-    const kept = () => readdirSync(own, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile())
-    await until("code for the next start", async () => kept().length > 0)
+    const filesIn = () => readdirSync(own, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile())
+    await until("code for the next start", async () => filesIn().length > 0)
     if (process.platform === "linux") {
       const environment = readFileSync(`/proc/${query.pid}/environ`, "utf8")
       expect(environment).to.contain("TZ=UTC").and.not.to.contain("planted")
@@ -140,12 +140,12 @@ describe("containment of analytics queries", () => {
     const query = new QueryProcess(own)
     try {
       process.kill(query.pid ?? 0, "SIGSTOP")
-      const asked = query.run({ ...task, sql: "SELECT 1" })
+      const pending = query.run({ ...task, sql: "SELECT 1" })
       // Fires after a timer of the same length that was set before.
       await new Promise((resolve) => setTimeout(resolve, own.deadlineMs))
       own.deadlineMs = limits.deadlineMs
       process.kill(query.pid ?? 0, "SIGCONT")
-      expect((await asked).kind).to.equal("table")
+      expect((await pending).kind).to.equal("table")
     } finally {
       await query.stop()
     }
@@ -160,10 +160,10 @@ describe("containment of analytics queries", () => {
 
   it("kills a process when the caller disconnects", async () => {
     const pool = new QueryPool({ ...limits, concurrency: 1, maxWaiting: 4, idleMs: 60_000, ready: 1 })
-    const gone = new AbortController()
-    const asked = pool.run("o", { ...task, sql: "SELECT count(*) FROM range(1000000000000)" }, gone.signal)
-    gone.abort()
-    expect((await asked).kind).to.equal("crashed")
+    const abortController = new AbortController()
+    const pending = pool.run("o", { ...task, sql: "SELECT count(*) FROM range(1000000000000)" }, abortController.signal)
+    abortController.abort()
+    expect((await pending).kind).to.equal("crashed")
     await pool.stop()
   })
 
@@ -216,7 +216,7 @@ describe("containment of analytics queries", () => {
 
   it("refuses queries of the organization that has most of them waiting, and no other's", async () => {
     const pool = new QueryPool({ ...limits, concurrency: 1, maxWaiting: 4, idleMs: 60_000, ready: 1 })
-    const gone = new AbortController()
+    const abortController = new AbortController()
     const refusals: string[] = []
     const ask = (organization: string, sql: string, signal: AbortSignal) =>
       pool.run(organization, { ...task, sql }, signal).then(
@@ -226,10 +226,10 @@ describe("containment of analytics queries", () => {
           return error.code
         },
       )
-    const flood = Array.from({ length: 12 }, () => ask("busy", "SELECT count(*) FROM range(1000000000000)", gone.signal))
+    const flood = Array.from({ length: 12 }, () => ask("busy", "SELECT count(*) FROM range(1000000000000)", abortController.signal))
     const quiet = [ask("quiet", "SELECT 1", never), ask("quiet", "SELECT 2", never)]
     expect(pool.shares().map(({ organization, waiting, running }) => [organization, waiting, running])).to.deep.include(["quiet", 2, 0])
-    gone.abort()
+    abortController.abort()
     expect(await Promise.all(quiet)).to.deep.equal(["table", "table"])
     await Promise.all(flood)
     expect(new Set(refusals)).to.deep.equal(new Set(["busy"]))

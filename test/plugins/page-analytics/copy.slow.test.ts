@@ -102,11 +102,11 @@ describe("page analytics copy", () => {
 
   it("goes on after a restart where it ended, without a row twice or lost", async () => {
     const { dataDir } = service.host
-    const kept = await AnalyticsHost.start({}, {}, { dataDir: join(dataDir, "restarted") })
+    const analyticsHost = await AnalyticsHost.start({}, {}, { dataDir: join(dataDir, "restarted") })
     // Within the overlap of the readings after the next event.
-    await kept.write([event("pageview"), event("pageview")], timestamp(Date.now() - 1_500))
-    await kept.caughtUp()
-    await kept.stop()
+    await analyticsHost.write([event("pageview"), event("pageview")], timestamp(Date.now() - 1_500))
+    await analyticsHost.caughtUp()
+    await analyticsHost.stop()
     const again = await AnalyticsHost.start({}, {}, { dataDir: join(dataDir, "restarted") })
     try {
       await again.write([event("lead")])

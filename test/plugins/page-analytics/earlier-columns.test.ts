@@ -35,12 +35,12 @@ describe("page analytics: files of an earlier version", () => {
       id: segment?.id ?? "",
     } as const
     await store.commit({ id: "an-earlier-version", writes: [{ ...earlier, update: { $set: { schema: 1 } } }] })
-    const asked = `SELECT event_id, session_id, ${lacking} FROM events ORDER BY event_id`
-    expect(await service.rows(asked)).to.deep.equal([["earlier-view", "s1", null, null, null]])
+    const query = `SELECT event_id, session_id, ${lacking} FROM events ORDER BY event_id`
+    expect(await service.rows(query)).to.deep.equal([["earlier-view", "s1", null, null, null]])
 
     await service.write([event("video_play", { event_id: "later-play", autoplay: true, view: "pricing" })])
     await service.caughtUp()
-    expect(await service.rows(asked)).to.deep.equal([
+    expect(await service.rows(query)).to.deep.equal([
       ["earlier-view", "s1", null, null, null],
       ["later-play", "s1", "pricing", true, null],
     ])

@@ -15,8 +15,8 @@ describe("page analytics before the first copy", () => {
     // A pass may copy the events of one organization before it is asked. The next organization is asked then.
     for (let tries = 0; noted.size < 3 && tries < 20; tries++) {
       const fresh = await service.another()
-      const given = { title: "Offer", variants: [{ key: "control", html: "<h1>Offer</h1>" }] }
-      const { body: page } = await fresh.api<{ slug: string }>("POST", "/v1/pages", given)
+      const input = { title: "Offer", variants: [{ key: "control", html: "<h1>Offer</h1>" }] }
+      const { body: page } = await fresh.api<{ slug: string }>("POST", "/v1/pages", input)
       await fresh.api("POST", `/v1/pages/${page.slug}/publish`)
       await fresh.write([event("pageview", { session_id: "s1" })])
       await fresh.api("POST", "/v1/page-analytics/reports", { name: "Views", query })

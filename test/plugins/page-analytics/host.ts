@@ -39,11 +39,11 @@ export class AnalyticsHost {
   /** The same service for another organization, which the host's own one manages. */
   async another(): Promise<AnalyticsHost> {
     const organizations = this.host.get(Organizations)
-    const made = await this.host.get(UnitsOfWork).run((work) => organizations.create(work, { name: `Organization ${++drawn}` }))
+    const organization = await this.host.get(UnitsOfWork).run((work) => organizations.create(work, { name: `Organization ${++drawn}` }))
     await this.host
       .get(UnitsOfWork)
-      .run((work) => organizations.setManager(work, made.id, { id: this.host.organization.id, role: "admin" }))
-    return new AnalyticsHost(this.host, made)
+      .run((work) => organizations.setManager(work, organization.id, { id: this.host.organization.id, role: "admin" }))
+    return new AnalyticsHost(this.host, organization)
   }
 
   /** A call inside the organization. */

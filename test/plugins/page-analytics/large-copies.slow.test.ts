@@ -16,7 +16,7 @@ describe("a copy of 60,000 events", () => {
   it("is sealed in short turns", async () => {
     let copies = 0
     const { milliseconds } = await repeatedLongestTurn(async () => {
-      for (let written = 0; written < total; written += batch)
+      for (let writeCount = 0; writeCount < total; writeCount += batch)
         await analytics.write(Array.from({ length: batch }, () => event("pageview", { note: "y".repeat(50) })))
       await analytics.caughtUp()
       copies++

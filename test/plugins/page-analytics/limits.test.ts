@@ -75,10 +75,10 @@ describe("page analytics: limits of queries", () => {
   it("are told that their process crashed, and the next has another", async () => {
     expect(await service.rows("SELECT 1")).to.deep.equal([[1]])
     const before = new Map(processes().map(({ pid, ticks }) => [pid, ticks]))
-    const asked = asker(service)(endless)
+    const pending = asker(service)(endless)
     await until("a process to be busy", () => processes().find(({ pid, ticks }) => ticks > (before.get(pid) ?? ticks) + 9))
     for (const pid of before.keys()) process.kill(pid, "SIGKILL")
-    expect(await asked).to.equal("400 invalid_argument query_crashed")
+    expect(await pending).to.equal("400 invalid_argument query_crashed")
     expect(await service.rows("SELECT 1")).to.deep.equal([[1]])
   })
 })

@@ -11,7 +11,7 @@ import { SegmentFiles } from "../../../plugins/pages/page-analytics/segments/seg
 import { until } from "../../waiting.ts"
 import { AnalyticsHost, type Answer, event } from "./host.ts"
 
-const gone = "a file of the copy is missing"
+const missingFile = "a file of the copy is missing"
 const counting = "SELECT count(*) FROM events"
 
 describe("page analytics: files that are gone", () => {
@@ -22,7 +22,7 @@ describe("page analytics: files that are gone", () => {
   after(() => service.stop())
 
   const folderOf = (of: AnalyticsHost) => join(of.host.dataDir, "buckets", of.organization.id, "page-events")
-  const said = (of: AnalyticsHost, words: string) =>
+  const logLines = (of: AnalyticsHost, words: string) =>
     of.host.logged.filter((line) => line.includes(words) && line.includes(of.organization.id))
   const copiesOf = ({ host, organization }: AnalyticsHost) => {
     const [store, works, clock, ids] = [host.get(Store), host.get(UnitsOfWork), host.get(Clock), host.get(Ids)]
@@ -50,11 +50,11 @@ describe("page analytics: files that are gone", () => {
 
   it("has the copy made again after a start without them, with one warning, and takes what comes meanwhile", async () => {
     const dataDir = join(service.host.dataDir, "lost")
-    const kept = await AnalyticsHost.start({}, {}, { dataDir })
-    await kept.write([event("pageview"), event("pageview")])
-    await kept.caughtUp()
-    const folder = folderOf(kept)
-    await kept.stop()
+    const analyticsHost = await AnalyticsHost.start({}, {}, { dataDir })
+    await analyticsHost.write([event("pageview"), event("pageview")])
+    await analyticsHost.caughtUp()
+    const folder = folderOf(analyticsHost)
+    await analyticsHost.stop()
     rmSync(folder, { recursive: true })
     const again = await AnalyticsHost.start({}, {}, { dataDir })
     try {
@@ -62,8 +62,8 @@ describe("page analytics: files that are gone", () => {
       unavailable(await answered(again, 3))
       await again.caughtUp()
       expect((await again.api<{ rebuilding: boolean }>("GET", "/v1/page-analytics/status")).body.rebuilding).to.equal(false)
-      expect(said(again, gone)).to.have.length(1)
-      expect(said(again, "could not be updated")).to.deep.equal([])
+      expect(logLines(again, missingFile)).to.have.length(1)
+      expect(logLines(again, "could not be updated")).to.deep.equal([])
     } finally {
       await again.stop()
     }
@@ -78,7 +78,7 @@ describe("page analytics: files that are gone", () => {
     const first = await other.query(counting)
     expect([first.code, first.details?.reason]).to.deep.equal(["unavailable", "segment_missing"])
     unavailable([first, ...(await answered(other, 3))])
-    expect(said(other, gone)).to.have.length(1)
+    expect(logLines(other, missingFile)).to.have.length(1)
   })
 
   it("keeps a copy whose file another node only does not see", async () => {
@@ -96,27 +96,27 @@ describe("page analytics: files that are gone", () => {
     await until(async () => (await copiesOf(other).copies()).live?.missed === null)
     const { live, building } = await copiesOf(other).copies()
     expect([live?.id, live?.lost, building]).to.deep.equal([copy?.id, undefined, undefined])
-    expect(said(other, gone)).to.deep.equal([])
+    expect(logLines(other, missingFile)).to.deep.equal([])
   })
 
   it("lets a rebuild go on beside a copy that cannot be read, and blames no query for it", async () => {
     const dataDir = join(service.host.dataDir, "damaged")
-    const kept = await AnalyticsHost.start({}, {}, { dataDir })
-    await kept.write([event("pageview"), event("pageview")])
-    await kept.caughtUp()
-    const folder = folderOf(kept)
-    await kept.stop()
+    const analyticsHost = await AnalyticsHost.start({}, {}, { dataDir })
+    await analyticsHost.write([event("pageview"), event("pageview")])
+    await analyticsHost.caughtUp()
+    const folder = folderOf(analyticsHost)
+    await analyticsHost.stop()
     for (const name of readdirSync(folder, { recursive: true }).map(String))
       if (name.endsWith(".parquet")) writeFileSync(join(folder, name), "damaged")
     const again = await AnalyticsHost.start({}, {}, { dataDir })
     try {
       const first = await again.query(counting)
       expect([first.code, first.details?.reason]).to.deep.equal(["unavailable", "segment_unreadable"])
-      await until(async () => said(again, "could not be updated").length > 0)
+      await until(async () => logLines(again, "could not be updated").length > 0)
       expect((await again.api("POST", "/v1/page-analytics/rebuild", {})).status).to.equal(200)
       unavailable([first, ...(await answered(again, 2))])
       await again.caughtUp()
-      expect(said(again, gone)).to.deep.equal([])
+      expect(logLines(again, missingFile)).to.deep.equal([])
     } finally {
       await again.stop()
     }
@@ -131,12 +131,12 @@ describe("page analytics: files that are gone", () => {
     await copies.rebuild(live)
     const { building } = await copies.copies()
     if (!building) expect.fail("no copy is being made")
-    const segment = (id: string, copy_id: string, replaced_at: string | null) => ({ ...listed, id, copy_id, replaced_at })
-    const [replaced, lost, first] = [segment("a", live.id, listed.sealed_at), segment("b", building.id, null), segment("c", live.id, null)]
+    const segment = (id: string, copy_id: string, replaced_at: string | null) => ({ ...object, id, copy_id, replaced_at })
+    const [replaced, lost, first] = [segment("a", live.id, object.sealed_at), segment("b", building.id, null), segment("c", live.id, null)]
     await service.host.get(UnitsOfWork).run((work) => {
-      for (const one of [replaced, lost, first]) work.in(SegmentsCollection, copies.organization).insert(one)
+      for (const item of [replaced, lost, first]) work.in(SegmentsCollection, copies.organization).insert(item)
     })
-    await copies.change(building, { add: [], replace: [], set: { cursor: listed.last_at } })
+    await copies.change(building, { add: [], replace: [], set: { cursor: object.last_at } })
     expect(await copies.giveUp(replaced)).to.equal(false)
     expect(await copies.giveUp(lost)).to.equal(true)
     expect((await copies.copies()).building).to.deep.include({ id: building.id, cursor: null, caught_up: false })
@@ -148,7 +148,7 @@ describe("page analytics: files that are gone", () => {
   })
 })
 
-const listed = {
+const object = {
   key: "page-events/day=2026-01-31/x.parquet",
   day: "2026-01-31",
   rows: 1,

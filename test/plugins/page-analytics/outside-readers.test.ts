@@ -38,7 +38,7 @@ describe("page analytics for readers outside", () => {
   }
   const inside = async () => Number((await service.rows("SELECT count(*) FROM events"))[0]?.[0])
   const files = () => readdirSync(folder, { recursive: true }).map(String)
-  const listed = () => JSON.parse(readFileSync(join(folder, "live.json"), "utf8")) as { file: string; day: string; rows: number }[]
+  const listedFiles = () => JSON.parse(readFileSync(join(folder, "live.json"), "utf8")) as { file: string; day: string; rows: number }[]
 
   it("holds what the API answers, by the query that is documented", async () => {
     await service.write([event("pageview"), event("lead")], "2026-01-31T10:00:00.000Z")
@@ -46,15 +46,15 @@ describe("page analytics for readers outside", () => {
     await service.caughtUp()
     await until(async () => files().includes("live.json") && (await outside()) === 3)
     expect(await inside()).to.equal(3)
-    expect(listed()[0]).to.deep.include({ day: "2026-01-31", rows: 2 })
+    expect(listedFiles()[0]).to.deep.include({ day: "2026-01-31", rows: 2 })
   })
 
   it("counts no row twice after a rebuild, and none that was deleted, while the replaced files are still there", async () => {
-    const [gone] = await service.write([event("lead")])
+    const [eventFile] = await service.write([event("lead")])
     await service.caughtUp()
     await service.api("POST", "/v1/page-analytics/rebuild", {})
     await until(async () => (await service.api<{ rebuilding: boolean }>("GET", "/v1/page-analytics/status")).body.rebuilding === false)
-    await service.api("DELETE", `/v1/datasets/page-events/rows/${gone}`)
+    await service.api("DELETE", `/v1/datasets/page-events/rows/${eventFile}`)
     await service.caughtUp()
     expect(await inside()).to.equal(3)
     await until(async () => (await outside()) === 3)

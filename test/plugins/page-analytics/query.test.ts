@@ -85,7 +85,7 @@ describe("page analytics query", () => {
   it("counts sessions without a page view apart", async () => {
     const other = await service.another()
     const page = { page_url: "https://acme.test/apart", artifact_id: "apart", is_test: false }
-    const said = (event: string, session_id: string, variant = "a") => ({
+    const eventOf = (event: string, session_id: string, variant = "a") => ({
       event_id: `${session_id}-${event}`,
       event,
       session_id,
@@ -93,11 +93,11 @@ describe("page analytics query", () => {
       ...page,
     })
     await other.write([
-      ...["seen", "won"].map((session) => said("pageview", session)),
-      ...["won", "unseen"].map((session) => said("lead", session)),
-      said("cta_click", "won"),
-      said("cta_click", "unseen"),
-      said("form_start", "half-seen", "b"),
+      ...["seen", "won"].map((session) => eventOf("pageview", session)),
+      ...["won", "unseen"].map((session) => eventOf("lead", session)),
+      eventOf("cta_click", "won"),
+      eventOf("cta_click", "unseen"),
+      eventOf("form_start", "half-seen", "b"),
     ])
     await other.caughtUp()
     const rows = (sql: string) => other.rows(sql)
@@ -125,12 +125,12 @@ describe("page analytics query", () => {
       ["b", "became_lead", 0, 0],
     ])
     const now = Date.now()
-    const named = (title: string) => questionsOf(30, "apart", now).find((question) => question.title === title)?.sql ?? ""
+    const queryNamed = (title: string) => questionsOf(30, "apart", now).find((question) => question.title === title)?.sql ?? ""
     expect((await rows(figuresOf(30, "apart", now)))[0]?.slice(0, 4)).to.deep.equal([2, 1, 0.5, 1])
-    expect((await rows(named("Visitors a day"))).map(([, ...counts]) => counts)).to.deep.equal([[2, 1, 1]])
-    expect(await rows(named("Conversion by variant"))).to.deep.equal([["a", 0.5]])
-    expect(await rows(named("Where visitors come from"))).to.deep.equal([["direct", 2, 1]])
-    expect((await rows(named("Funnel"))).at(-1)).to.deep.equal(["became_lead", 1, 1])
+    expect((await rows(queryNamed("Visitors a day"))).map(([, ...counts]) => counts)).to.deep.equal([[2, 1, 1]])
+    expect(await rows(queryNamed("Conversion by variant"))).to.deep.equal([["a", 0.5]])
+    expect(await rows(queryNamed("Where visitors come from"))).to.deep.equal([["direct", 2, 1]])
+    expect((await rows(queryNamed("Funnel"))).at(-1)).to.deep.equal(["became_lead", 1, 1])
   })
 
   it("documents every column that the tables have, and only those, one by one with its type", async () => {
@@ -270,10 +270,10 @@ describe("page analytics query", () => {
     const { DuckDBInstance } = await import("@duckdb/node-api")
     const { allowedFunctions } = await import("../../../plugins/pages/page-analytics/query/functions.ts")
     const connection = await (await DuckDBInstance.create(":memory:")).connect()
-    const known = await connection.runAndReadAll(
+    const functions = await connection.runAndReadAll(
       "SELECT DISTINCT function_name FROM duckdb_functions() WHERE function_type IN ('scalar', 'aggregate', 'macro')",
     )
-    const names = new Set(known.getRows().map(([name]) => name))
+    const names = new Set(functions.getRows().map(([name]) => name))
     // Forms of the grammar, and table functions that may also stand in SELECT.
     const grammar = [
       "coalesce",
@@ -378,8 +378,8 @@ describe("page analytics query", () => {
   })
 })
 
-function refusalOf(asked: Promise<unknown>): Promise<string> {
-  return asked.then(
+function refusalOf(request: Promise<unknown>): Promise<string> {
+  return request.then(
     () => "answered",
     (error: AppError) => `${error.code} ${error.details.reason}`,
   )

@@ -57,13 +57,13 @@ suite("page analytics in s3", () => {
 
   it("keeps the list of live files beside them", async () => {
     const bucket = service.host.get(Buckets).open(service.organization.id)
-    const listed = async () => {
+    const objectKeys = async () => {
       const bytes: Uint8Array[] = []
       for await (const chunk of (await bucket.get("page-events/live.json"))?.chunks ?? []) bytes.push(chunk)
       return (JSON.parse(Buffer.concat(bytes).toString() || "[]") as { file: string }[]).map(({ file }) => `page-events/${file}`)
     }
-    await until(async () => (await listed()).length > 0)
-    expect(await listed()).to.deep.equal((await segments()).map(({ key }) => key))
+    await until(async () => (await objectKeys()).length > 0)
+    expect(await objectKeys()).to.deep.equal((await segments()).map(({ key }) => key))
   })
 
   it("answers on a node that has no file yet, and keeps what it fetched", async () => {

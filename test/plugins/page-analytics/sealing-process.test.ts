@@ -15,20 +15,20 @@ describe("process that seals page events", () => {
   /** Ids of the processes that sealed one segment each. */
   async function processesOf(options: SegmentEngineOptions, tasks: number): Promise<number[]> {
     const engine = new SegmentEngine(options)
-    const found: number[] = []
+    const counts: number[] = []
     try {
       for (let n = 0; n < tasks; n++) {
         const rows = join(folder, "rows")
         const at = "2026-01-01T00:00:00.000Z"
         writeFileSync(rows, JSON.stringify({ row_id: `r-${n}`, received_at: at, updated_at: at }))
         const task = engine.run<"write">({ kind: "write", rows, out: join(folder, `${n}.parquet`) })
-        found.push(engine.pid ?? 0)
+        counts.push(engine.pid ?? 0)
         expect((await task).rows).to.equal(1)
       }
     } finally {
       await engine.stop()
     }
-    return found
+    return counts
   }
 
   it("is replaced after a number of tasks", async () => {

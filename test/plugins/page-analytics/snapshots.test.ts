@@ -44,8 +44,8 @@ function repeatedAnswers(title: string, env: () => Promise<Record<string, string
         .find(filter as never)
     /** In segments of their own, of which eight are merged. */
     const sealMany = async () => {
-      for (let each = 0; each < 9; each++) {
-        await analytics.write([event("pageview", { session_id: `more-${each}` })])
+      for (let attempt = 0; attempt < 9; attempt++) {
+        await analytics.write([event("pageview", { session_id: `more-${attempt}` })])
         await analytics.caughtUp()
       }
       await until("a merge", async () => (await segments({ replaced_for: "merge" })).length > 0)
@@ -61,11 +61,11 @@ function repeatedAnswers(title: string, env: () => Promise<Record<string, string
       ])
       expect(first.snapshot).to.match(/^[0-9a-f]{32}$/)
       await sealMany()
-      const kept = await until("what is kept for the snapshot", async () => {
-        const found = await segments({ kept: true })
-        return found.length > 0 ? found : undefined
+      const retained = await until("what is kept for the snapshot", async () => {
+        const matches = await segments({ kept: true })
+        return matches.length > 0 ? matches : undefined
       })
-      expect(kept.every(({ replaced_for, gone }) => replaced_for === "merge" && !gone)).to.equal(true)
+      expect(retained.every(({ replaced_for, gone }) => replaced_for === "merge" && !gone)).to.equal(true)
       const again = await ask(sql, first.snapshot)
       expect([again.rows, again.as_of, again.snapshot]).to.deep.equal([first.rows, first.as_of, first.snapshot])
       const now = await ask(sql)
@@ -158,8 +158,8 @@ function repeatedAnswers(title: string, env: () => Promise<Record<string, string
       const { id } = analytics.organization
       clock.step(8 * dayMs)
       await analytics.host.get(UnitsOfWork).run(async (work) => {
-        for await (const one of store.open(collectionNamed(analytics.host, "page_analytics_snapshots"), id).stream({}))
-          work.in(collectionNamed(analytics.host, "page_analytics_snapshots"), id).remove(one.id)
+        for await (const item of store.open(collectionNamed(analytics.host, "page_analytics_snapshots"), id).stream({}))
+          work.in(collectionNamed(analytics.host, "page_analytics_snapshots"), id).remove(item.id)
       })
       for (const slug of ["second", "third"]) await analytics.api("DELETE", `/v1/page-analytics/reports/${slug}`)
       await until("nothing being kept", async () => (await segments({ kept: true })).length === 0)

@@ -21,7 +21,7 @@ describe("the beacon in a browser", () => {
     await browser?.stop()
     await loop?.host.stop()
   })
-  const seen = (event: string) => until(async () => (await loop.rows({ artifact_id: page.id, event }))[0])
+  const whenStored = (event: string) => until(async () => (await loop.rows({ artifact_id: page.id, event }))[0])
   const hidden = "Object.defineProperty(document,'visibilityState',{value:'hidden'});document.dispatchEvent(new Event('visibilitychange'))"
   /** A visit to the page, after this was run in it. */
   const visit = async (prepared: string, run: (tab: Page) => Promise<unknown>) => {
@@ -39,31 +39,31 @@ describe("the beacon in a browser", () => {
       await visit(`globalThis.fetch = () => (globalThis.failed = true, ${fails})`, async (tab) => {
         await until(() => tab.evaluate<boolean>("globalThis.failed"))
         await tab.evaluate(hidden)
-        await seen("pageview")
+        await whenStored("pageview")
       })
     }
   })
 
   it("sends what it has the moment that the page is hidden", async () => {
     await visit("", async (tab) => {
-      await seen("pageview")
-      const sent = tab.waitForRequest((request) => request.method() === "POST" && (request.postData() ?? "").includes("cta_click"))
+      await whenStored("pageview")
+      const collected = tab.waitForRequest((request) => request.method() === "POST" && (request.postData() ?? "").includes("cta_click"))
       await tab.click("[data-cta=buy]")
       await tab.evaluate(hidden)
-      await sent
-      await seen("cta_click")
+      await collected
+      await whenStored("cta_click")
     })
   })
 
   it("tells nothing of who asks not to be followed, by the browser's own word", async () => {
-    const asked: string[] = []
+    const requests: string[] = []
     await visit("Object.defineProperty(navigator, 'globalPrivacyControl', { value: true })", async (tab) => {
-      tab.on("request", (request) => asked.push(request.url()))
+      tab.on("request", (request) => requests.push(request.url()))
       await tab.click("[data-cta=buy]")
       await tab.evaluate(hidden)
       await tab.waitForTimeout(1_500)
     })
-    expect(asked).to.deep.equal([])
+    expect(requests).to.deep.equal([])
     expect(await loop.rows({ artifact_id: page.id })).to.deep.equal([])
   })
 

@@ -8,7 +8,7 @@ import { desktopChrome, Loop, type Published } from "./loop.ts"
 
 const hidden =
   "Object.defineProperty(document,'visibilityState',{value:'hidden',configurable:true});document.dispatchEvent(new Event('visibilitychange'))"
-const shown =
+const script =
   "Object.defineProperty(document,'visibilityState',{value:'visible',configurable:true});document.dispatchEvent(new Event('visibilitychange'))"
 const inboundPath = /\/v1\/inbound\//
 
@@ -40,13 +40,13 @@ describe("the beacon on a bad network, and on pages that do things by themselves
     return visitor
   }
   /** What was done until now is stored: a button of the page is clicked last. */
-  const told = async (page: Published, tab: Page) => {
+  const reportVisit = async (page: Published, tab: Page) => {
     const marks = async () => (await of(page, "cta_click")).filter(({ element }) => element === "marker").length
     const before = await marks()
     await tab.click("[data-cta=marker]")
     await tab.evaluate(hidden)
     await until(async () => (await marks()) > before)
-    await tab.evaluate(shown)
+    await tab.evaluate(script)
   }
   const marker = '<button type="button" data-cta="marker" style="position:fixed;right:0;bottom:0">Marker</button>'
 
@@ -77,7 +77,7 @@ describe("the beacon on a bad network, and on pages that do things by themselves
     for (let n = 1; n <= failures.length; n++) {
       await tab.evaluate(hidden)
       await until(() => failed.length >= n)
-      await tab.evaluate(shown)
+      await tab.evaluate(script)
     }
     await tab.click("[data-cta=two]")
     await tab.mouse.wheel(0, 10_000)
@@ -87,19 +87,19 @@ describe("the beacon on a bad network, and on pages that do things by themselves
     await tab.evaluate("dispatchEvent(new Event('online'))")
     const depths = async () => (await of(page, "scroll_milestone")).map((row) => row["scroll_depth"])
     await until("all of the scrolling", async () => (await depths()).includes(100))
-    const seen = await kinds(page)
-    const count = (kind: string) => seen.filter((one) => one === kind).length
+    const events = await kinds(page)
+    const count = (kind: string) => events.filter((event) => event === kind).length
     expect([count("pageview"), count("cta_click"), count("form_start"), count("rage_click")]).to.deep.equal([1, 2, 1, 1])
     expect(await depths()).to.include.members([25, 50, 75, 90, 100])
     await context.close()
     const rows = await loop.rows({ artifact_id: page.id })
     expect(new Set(rows.map((row) => row["session_id"]))).to.have.property("size", 1)
     clock.ahead += 31 * 60_000
-    const [left] = await until(async () => {
-      const found = await of(page, "form_abandon")
-      return found.length > 0 && found
+    const [abandonment] = await until(async () => {
+      const matches = await of(page, "form_abandon")
+      return matches.length > 0 && matches
     })
-    expect(left).to.include({ fields_touched: "email" })
+    expect(abandonment).to.include({ fields_touched: "email" })
     expect(await of(page, "scroll_bail")).to.deep.equal([])
   })
 
@@ -116,20 +116,20 @@ describe("the beacon on a bad network, and on pages that do things by themselves
     await tab.click("#text", { clickCount: 3, delay: 10 })
     for (const n of [1, 2, 3]) await tab.click(`#box${n}`)
     await until(async () => (await kinds(page)).includes("video_play"))
-    await told(page, tab)
+    await reportVisit(page, tab)
     expect((await kinds(page)).sort()).to.deep.equal(["cta_click", "pageview", "video_play"])
     expect((await of(page, "video_play"))[0]).to.include({ video: "film", autoplay: true })
     await context.close()
 
     const unseen = await publish(`<h1>Behind</h1>${marker}`)
     const behind = await open("Object.defineProperty(document,'visibilityState',{value:'hidden',configurable:true})")
-    const asked: string[] = []
-    behind.page.on("request", (request) => inboundPath.test(request.url()) && asked.push(request.url()))
+    const requests: string[] = []
+    behind.page.on("request", (request) => inboundPath.test(request.url()) && requests.push(request.url()))
     await behind.page.goto(loop.host.url + unseen.path)
     await behind.page.evaluate("dispatchEvent(new PageTransitionEvent('pagehide'))")
-    expect(asked).to.deep.equal([])
-    await behind.page.evaluate(shown)
-    await told(unseen, behind.page)
+    expect(requests).to.deep.equal([])
+    await behind.page.evaluate(script)
+    await reportVisit(unseen, behind.page)
     expect(await kinds(unseen)).to.include("pageview")
     await behind.context.close()
   })
@@ -153,7 +153,7 @@ describe("the beacon on a bad network, and on pages that do things by themselves
       ),
     )
     await painted(tab)
-    await told(inner, tab)
+    await reportVisit(inner, tab)
     expect((await of(inner, "scroll_milestone")).map((row) => row["scroll_depth"]).sort()).to.deep.equal([100, 25, 50, 75, 90])
 
     const views = await publish(
@@ -173,7 +173,7 @@ describe("the beacon on a bad network, and on pages that do things by themselves
     const copy = await publish(saved)
     const before = (await of(views, "pageview")).length
     await tab.goto(loop.host.url + copy.path)
-    await told(copy, tab)
+    await reportVisit(copy, tab)
     expect([(await of(copy, "pageview")).length, (await of(views, "pageview")).length]).to.deep.equal([1, before])
     await context.close()
   })

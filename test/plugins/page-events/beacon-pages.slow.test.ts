@@ -48,7 +48,7 @@ describe("the beacon on pages as they are", () => {
     expect(faults).to.deep.equal([])
   }
   /** All that was seen and done until now is stored. */
-  const told = async (page: Published, tab: Page) => {
+  const clickAndRead = async (page: Published, tab: Page) => {
     const before = (await of(page, "cta_click")).filter(({ element }) => element === "marker").length
     await tab.click("[data-cta=marker]")
     await tab.evaluate(hide)
@@ -69,7 +69,7 @@ describe("the beacon on pages as they are", () => {
     await painted(tab)
   }
   const milestones = async (page: Published) =>
-    (await of(page, "scroll_milestone")).map((row) => Number(row["scroll_depth"])).sort((one, other) => one - other)
+    (await of(page, "scroll_milestone")).map((row) => Number(row["scroll_depth"])).sort((left, right) => left - right)
 
   it("measures scrolling where there is no doctype", async () => {
     const page = await publish(`<body style="margin:0"><div style="height:2700px">Tall</div>${marker}`)
@@ -77,7 +77,7 @@ describe("the beacon on pages as they are", () => {
       expect(await tab.evaluate("document.compatMode")).to.equal("BackCompat")
       await scrollTo(tab, 400)
       await scrollTo(tab, 1_100)
-      await told(page, tab)
+      await clickAndRead(page, tab)
     })
     expect(await milestones(page)).to.deep.equal([25, 50])
   })
@@ -111,16 +111,16 @@ describe("the beacon on pages as they are", () => {
       (id) => `<section id="${id}" style="height:${id === "tallest" ? 60_000 : 1_000}px"></section>`,
     )
     const page = await publish(`<!doctype html><body style="margin:0"><div style="height:600px"></div>${sections.join("")}${marker}`)
-    const seen = async () => (await of(page, "section_view")).map((row) => row["section"]).sort()
+    const sectionsSeen = async () => (await of(page, "section_view")).map((row) => row["section"]).sort()
     await visit(page, async (tab) => {
-      await told(page, tab)
-      expect(await seen(), "100 of 1,000 px").to.deep.equal([])
+      await clickAndRead(page, tab)
+      expect(await sectionsSeen(), "100 of 1,000 px").to.deep.equal([])
       await scrollTo(tab, 1_200)
-      await told(page, tab)
-      expect(await seen(), "300 of 700 px").to.deep.equal(["first"])
+      await clickAndRead(page, tab)
+      expect(await sectionsSeen(), "300 of 700 px").to.deep.equal(["first"])
       await scrollTo(tab, 1_450)
-      await told(page, tab)
-      expect(await seen(), "550 of 700 px").to.deep.equal(["first", "tallest"])
+      await clickAndRead(page, tab)
+      expect(await sectionsSeen(), "550 of 700 px").to.deep.equal(["first", "tallest"])
     })
   })
 
@@ -132,16 +132,16 @@ describe("the beacon on pages as they are", () => {
     await visit(page, async (tab) => {
       tab.on("request", (request) => {
         if (request.method() !== "POST") return
-        const { clicks: sent } = JSON.parse(request.postData() ?? "{}") as { clicks: [number, number, number, string][] }
-        clicks.push(...sent.map(([, , , element]) => element))
+        const { clicks: clickPositions } = JSON.parse(request.postData() ?? "{}") as { clicks: [number, number, number, string][] }
+        clicks.push(...clickPositions.map(([, , , element]) => element))
       })
       for (const label of ["#around", "#beside"]) await tab.click(label, { position: { x: 40, y: 5 }, clickCount: 2, delay: 20 })
-      await told(page, tab)
+      await clickAndRead(page, tab)
       expect(clicks).to.deep.equal(["around", "around", "beside", "beside"])
       expect(await of(page, "rage_click")).to.deep.equal([])
       expect(await tab.isChecked("#news")).to.equal(false)
       await inRow(tab, () => tab.click("#news", { clickCount: 3, delay: 20 }))
-      await told(page, tab)
+      await clickAndRead(page, tab)
     })
     expect(clicks.slice(4)).to.deep.equal(["news", "news", "news"])
     expect((await of(page, "rage_click")).map(({ element }) => element)).to.deep.equal(["news"])
@@ -180,7 +180,7 @@ describe("the beacon on pages as they are", () => {
         await tab.locator(`#${kind} input:not([type=hidden])`).last().fill("a@b.example")
         await tab.click(`#${kind} button`)
       }
-      await told(page, tab)
+      await clickAndRead(page, tab)
     })
     const leads = async () => (await of(page, "lead")).map((row) => row["form"]).sort()
     // The nameless one is of the form that is left alone: it says nothing of itself, and was sent to the page all the same.
@@ -200,12 +200,12 @@ describe("the beacon on pages as they are", () => {
         await tab.locator(`#${kind} input:not([type=hidden])`).last().fill("a@b.example")
         await tab.click(`#${kind} button`)
       }
-      await told(page, tab)
+      await clickAndRead(page, tab)
     })
     expect(await of(page, "lead")).to.deep.equal([])
     clock.ahead += 31 * 60_000
-    const left = await some(page, "form_abandon")
-    expect(left.map(({ form, fields_touched }) => [form, fields_touched])).to.deep.equal([["cancelled", "email"]])
+    const abandonment = await some(page, "form_abandon")
+    expect(abandonment.map(({ form, fields_touched }) => [form, fields_touched])).to.deep.equal([["cancelled", "email"]])
   })
 
   it("tells of no scrolling that the browser did to show the answer, and of all that the visitor does then", async () => {
@@ -215,12 +215,12 @@ describe("the beacon on pages as they are", () => {
     await capture(page)
     const sections = async () => (await of(page, "section_view")).map((row) => row["section"]).sort()
     await visit(page, async (tab) => {
-      await told(page, tab)
+      await clickAndRead(page, tab)
       expect(await sections()).to.deep.equal(["top"])
       await tab.click("#own button")
       await tab.waitForURL(/#thank-you$/)
       expect(await until(async () => (await tab.evaluate<number>("scrollY")) || undefined), "where the browser went").to.equal(2_600)
-      await told(page, tab)
+      await clickAndRead(page, tab)
       expect([await milestones(page), await sections()]).to.deep.equal([[], ["top"]])
       await tab.mouse.wheel(0, 50)
       await until(async () => (await tab.evaluate<number>("scrollY")) > 2_600)
@@ -228,7 +228,7 @@ describe("the beacon on pages as they are", () => {
       await tab.mouse.wheel(0, 10_000)
       await until(() => tab.evaluate<boolean>("scrollY + innerHeight >= document.documentElement.scrollHeight"))
       await painted(tab)
-      await told(page, tab)
+      await clickAndRead(page, tab)
     })
     expect([await milestones(page), await sections()]).to.deep.equal([
       [50, 75, 90, 100],
@@ -243,10 +243,10 @@ describe("the beacon on pages as they are", () => {
     const sending = async (tab: Page) => {
       await tab.click("#own button")
       await tab.waitForURL(/#thank-you$/)
-      await told(page, tab)
+      await clickAndRead(page, tab)
       expect(await views()).to.equal(1)
       await tab.reload()
-      await told(page, tab)
+      await clickAndRead(page, tab)
       expect(await views(), "the answer, shown again").to.equal(1)
       await tab.goto(loop.host.url + page.path)
       await until(async () => (await views()) === 2)

@@ -25,7 +25,7 @@ describe("page events", () => {
     slug = pipeline.slug
   })
   after(() => loop.host.stop())
-  const rowOf = (sent: { event_id: string }) => loop.rowOf(sent)
+  const rowOf = (message: { event_id: string }) => loop.rowOf(message)
 
   it("are taken by a pipeline that publishing makes once, reserved in what it does", async () => {
     const pipeline = await loop.pipeline(page)
@@ -96,7 +96,7 @@ describe("page events", () => {
 
   it("that are all bad are refused, with why of each", async () => {
     const { status, body } = await loop.send(url, page, { events: [event("nope"), event("rage_click")] }, someone())
-    expect([status, body.code, body.details?.results?.map((one) => one["cause"])]).to.deep.equal([
+    expect([status, body.code, body.details?.results?.map((result) => result["cause"])]).to.deep.equal([
       400,
       "invalid_argument",
       ["unknown_event", "reserved_event"],
@@ -172,15 +172,15 @@ describe("page events", () => {
     ]
     const events = cases.map(([vital_name, vital_value]) => event("web_vital", { vital_name, vital_value, vital_rating: "good" }))
     await loop.send(url, page, { events }, someone())
-    for (const [index, sent] of events.entries()) expect((await rowOf(sent))?.["vital_rating"]).to.equal(cases[index]?.[2])
+    for (const [index, vital] of events.entries()) expect((await rowOf(vital))?.["vital_rating"]).to.equal(cases[index]?.[2])
   })
 
   it("hold names that the page's author gave, and nothing that a visitor may have typed", async () => {
     const typed = event("cta_click", { element: "call +43 660 1234567", text: "secret", value: "secret" })
-    const named = event("form_start", { form: "signup", field: "billing[email]" })
-    await loop.send(url, page, { events: [typed, named] }, someone())
+    const formEvent = event("form_start", { form: "signup", field: "billing[email]" })
+    await loop.send(url, page, { events: [typed, formEvent] }, someone())
     expect((await rowOf(typed))?.["element"]).to.equal("")
-    expect(await rowOf(named)).to.include({ form: "signup", field: "billing[email]" })
+    expect(await rowOf(formEvent)).to.include({ form: "signup", field: "billing[email]" })
     expect(JSON.stringify(await loop.rows()))
       .not.to.include("secret")
       .and.not.to.include("1234567")
@@ -198,22 +198,22 @@ describe("page events", () => {
     const html = `<a data-cta='Book now!'></a><a data-cta="Sign up &amp; save"><a data-cta = "Start your free trial today">
       <button ID=btn-5f3a9c21-7788></button><form id="hsForm_8f2c1e5a-9d33-4411"></form><i name="it&#39;s 5 &#x3E; 4" title="call 0660 1234567"name="one more!"></i>
       <section data-section="${"long ".repeat(50)}"></section>`
-    const named = await loop.publish([
+    const variantPage = await loop.publish([
       { key: "a", html: "<h1>A</h1>" },
       { key: "b", html, weight: 0 },
     ])
-    const { inbound_url } = await loop.pipeline(named)
-    const kept = async (given: readonly string[]) => {
-      const sent = given.map((element) => event("cta_click", { element }))
-      await loop.send(inbound_url, named, { events: sent }, someone())
-      return Promise.all(sent.map(async (one) => (await rowOf(one))?.["element"]))
+    const { inbound_url } = await loop.pipeline(variantPage)
+    const storedElements = async (inputs: readonly string[]) => {
+      const sentEvents = inputs.map((element) => event("cta_click", { element }))
+      await loop.send(inbound_url, variantPage, { events: sentEvents }, someone())
+      return Promise.all(sentEvents.map(async (click) => (await rowOf(click))?.["element"]))
     }
-    expect(await kept(names)).to.deep.equal(names)
+    expect(await storedElements(names)).to.deep.equal(names)
     const others = ["call 0660 1234567", "0660 1234567", "I want to book now!", "٠٦٦٠١٢٣٤٥٦٧", "a@b.test", "long ".repeat(50)]
-    expect(await kept(others)).to.deep.equal(others.map(() => ""))
-    expect(await kept(["हिन्दी", "hero_cta"])).to.deep.equal(["हिन्दी", "hero_cta"])
-    await loop.call("PATCH", `/v1/pages/${named.slug}`, { variants: [{ key: "a", html: '<a data-cta="Call us!">' }] })
-    expect(await kept(["Book now!", "Call us!"])).to.deep.equal(["", "Call us!"])
+    expect(await storedElements(others)).to.deep.equal(others.map(() => ""))
+    expect(await storedElements(["हिन्दी", "hero_cta"])).to.deep.equal(["हिन्दी", "hero_cta"])
+    await loop.call("PATCH", `/v1/pages/${variantPage.slug}`, { variants: [{ key: "a", html: '<a data-cta="Call us!">' }] })
+    expect(await storedElements(["Book now!", "Call us!"])).to.deep.equal(["", "Call us!"])
   })
 
   it("are their page's own: an id that another page used is another row", async () => {
@@ -239,7 +239,7 @@ describe("page events", () => {
     const byBody = event("pageview")
     expect((await loop.send(url, page, byHeader, { ...bot, "x-service-test": "1" })).status).to.equal(200)
     expect((await loop.send(url, page, { is_test: true, events: [byBody] }, bot)).status).to.equal(200)
-    for (const sent of [byHeader, byBody]) expect(await rowOf(sent)).to.include({ is_test: true })
+    for (const view of [byHeader, byBody]) expect(await rowOf(view)).to.include({ is_test: true })
   })
 
   it("of bots are rejected, folded, and leave no row", async () => {
@@ -254,7 +254,7 @@ describe("page events", () => {
     }
     // Into one entry a minute, and a minute may end between the requests.
     const folded = await until(async () => {
-      const entries = (await loop.executions(slug)).filter((one) => one["cause"] === "bot")
+      const entries = (await loop.executions(slug)).filter((execution) => execution["cause"] === "bot")
       return entries.reduce((sum, { count }) => sum + Number(count), 0) === 6 && entries
     })
     expect(folded.length).to.be.within(1, 2)
@@ -283,10 +283,10 @@ describe("page events", () => {
     const agent = `${desktopChrome} Unmistakable/42`
     await loop.send(url, page, event("pageview"), { "user-agent": agent })
     await loop.send(url, page, { _envelope: { artifact_id: "another" }, events: [event("pageview")] }, { "user-agent": agent })
-    const kept = readdirSync(loop.host.dataDir, { recursive: true, encoding: "utf8" })
+    const fileNames = readdirSync(loop.host.dataDir, { recursive: true, encoding: "utf8" })
       .filter((file) => file.includes("millrace.db"))
       .map((file) => readFileSync(join(loop.host.dataDir, file), "latin1"))
-    expect(kept.join("")).to.include("page_sessions").and.not.to.include("Unmistakable")
+    expect(fileNames.join("")).to.include("page_sessions").and.not.to.include("Unmistakable")
   })
 
   it("come into their dataset in no other way", async () => {
@@ -365,17 +365,17 @@ describe("page events", () => {
     }
     const keys = host.get(ApiKeys)
     const service = await host.get(UnitsOfWork).run((work) => {
-      const wanted = { name: "Service", kind: "api_key", role: "admin", scopes: null, manager: false, user: null } as const
-      return keys.mint(work, host.organization.id, wanted).text
+      const keyOptions = { name: "Service", kind: "api_key", role: "admin", scopes: null, manager: false, user: null } as const
+      return keys.mint(work, host.organization.id, keyOptions).text
     })
     const scopes = ["mcp", "event_pipelines:read", "event_pipelines:write"]
-    const made = await loop.call<{ secret: string }>("POST", "/v1/api-keys", { name: "Agent", kind: "token", role: "member", scopes })
+    const apiKey = await loop.call<{ secret: string }>("POST", "/v1/api-keys", { name: "Agent", kind: "token", role: "member", scopes })
     expect((await put("disabled", service)).status).to.equal(200)
     for (const state of ["active", "proposed"]) {
       const refused = await put(state, service)
       expect([refused.status, refused.body.details?.reason]).to.deep.equal([403, "persons_only"])
     }
-    for (const key of [made.secret, host.adminKey]) expect(await tool(key)).to.include("persons_only")
+    for (const key of [apiKey.secret, host.adminKey]) expect(await tool(key)).to.include("persons_only")
     expect((await loop.send(inbound_url, other, event("pageview"))).status).to.equal(404)
     expect((await put("active")).status).to.equal(200)
     expect((await loop.send(inbound_url, other, event("pageview"))).status).to.equal(200)

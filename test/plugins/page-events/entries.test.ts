@@ -55,8 +55,8 @@ describe("entries of page events", () => {
     const events = [event("pageview"), event("lead", { form: "contact" })]
     const headers = { "user-agent": iphoneInstagram, "accept-language": "pt-BR", "cf-ipcountry": "BR" }
     const entries = await entriesOf(await loop.send(url, page, { _envelope, is_test: true, events }, headers))
-    for (const [index, sent] of events.entries()) {
-      const row = await loop.rowOf(sent)
+    for (const [index, view] of events.entries()) {
+      const row = await loop.rowOf(view)
       expect(columnsOf(entries[index]?.envelope)).to.deep.equal(columnsOf(row))
       expect(columnsOf(row)).to.include({
         page_url: "https://acme.test/spring",
@@ -67,17 +67,17 @@ describe("entries of page events", () => {
       })
       const { id, response } = entries[index] ?? {}
       expect(response?.status).to.equal(200)
-      expect(JSON.parse(response?.body ?? "")).to.deep.equal({ event_id: sent.event_id, status: "accepted", execution_id: id })
-      expect(entries[index]?.envelope).to.include({ event_id: sent.event_id, event_type: sent.event, session_id: row?.["session_id"] })
+      expect(JSON.parse(response?.body ?? "")).to.deep.equal({ event_id: view.event_id, status: "accepted", execution_id: id })
+      expect(entries[index]?.envelope).to.include({ event_id: view.event_id, event_type: view.event, session_id: row?.["session_id"] })
     }
   })
 
   it("that are run again say the same", async () => {
     const view = event("pageview")
-    const sent = await loop.send(url, page, { _envelope, events: [view] }, someone())
+    const response = await loop.send(url, page, { _envelope, events: [view] }, someone())
     const { execution_id } = await loop.call<{ execution_id: string }>(
       "POST",
-      `/v1/event-pipelines/${slug}/executions/${sent.body.results[0]?.["execution_id"]}/replay`,
+      `/v1/event-pipelines/${slug}/executions/${response.body.results[0]?.["execution_id"]}/replay`,
       {},
     )
     expect(columnsOf((await entryOf(execution_id)).envelope)).to.deep.equal(columnsOf(await loop.rowOf(view)))
@@ -85,22 +85,22 @@ describe("entries of page events", () => {
 
   it("that were rejected beside good ones say so, with the visit that they were part of", async () => {
     const view = event("pageview")
-    const sent = await loop.send(url, page, { _envelope, events: [view, event("nope")] }, someone())
-    const [good, bad] = await entriesOf(sent)
+    const response = await loop.send(url, page, { _envelope, events: [view, event("nope")] }, someone())
+    const [good, bad] = await entriesOf(response)
     expect(columnsOf(bad?.envelope)).to.deep.equal(columnsOf(good?.envelope))
-    const { execution_id: _, ...told } = sent.body.results[1] ?? {}
+    const { execution_id: _, ...result } = response.body.results[1] ?? {}
     expect(bad?.response?.status).to.equal(200)
-    expect(JSON.parse(bad?.response?.body ?? "")).to.deep.equal(told)
+    expect(JSON.parse(bad?.response?.body ?? "")).to.deep.equal(result)
   })
 
   it("that were all rejected hold the status that was answered, and what the request alone tells of the visit", async () => {
-    const sent = await loop.send(url, page, { _envelope, events: [event("nope"), event("rage_click")] }, someone())
-    expect(sent.status).to.equal(400)
-    const entries = await entriesOf(sent)
+    const message = await loop.send(url, page, { _envelope, events: [event("nope"), event("rage_click")] }, someone())
+    expect(message.status).to.equal(400)
+    const entries = await entriesOf(message)
     for (const [index, { response, envelope }] of entries.entries()) {
-      const { execution_id: _, ...told } = sent.body.details?.results?.[index] ?? {}
+      const { execution_id: _, ...result } = message.body.details?.results?.[index] ?? {}
       expect(response?.status).to.equal(400)
-      expect(JSON.parse(response?.body ?? "")).to.deep.equal(told)
+      expect(JSON.parse(response?.body ?? "")).to.deep.equal(result)
       expect(envelope).to.include({ artifact_id: page.id, page_url: "https://acme.test/spring", device_type: "desktop", browser: "chrome" })
       expect(envelope).not.to.have.any.keys("session_id", "variant")
     }
@@ -108,8 +108,8 @@ describe("entries of page events", () => {
 
   it("of bots and of requests beyond the limit hold 403 and 429", async () => {
     const entryFor = async (cause: string) => {
-      const found = await until(async () => (await loop.executions(slug)).find((one) => one["cause"] === cause))
-      return entryOf(found["id"])
+      const entry = await until(async () => (await loop.executions(slug)).find((execution) => execution["cause"] === cause))
+      return entryOf(entry["id"])
     }
     expect((await loop.send(url, page, event("pageview"), { "user-agent": `${desktopChrome} Googlebot/2.1` })).status).to.equal(403)
     const bot = await entryFor("bot")

@@ -104,22 +104,22 @@ describe("leads of a page in a real browser", () => {
       )
     const leads = async () => (await loop.rows({ event: "lead" })).map((row) => row["session_id"])
     const pages = new Map<string, Published>()
-    let sent = 0
+    let sentCount = 0
     for (const [way, { html, send }] of Object.entries(ways)) {
       const page = await published(html)
       pages.set(way, page)
       await visit(page, (tab) => send(tab, "ada@acme.test"))
-      expect(await leads(), way).to.have.length(++sent)
+      expect(await leads(), way).to.have.length(++sentCount)
       expect((await leads()).sort(), way).to.deep.equal((await rows()).sort())
     }
     // The beacon sees open shadow trees, and no frames.
-    const begun = async (way: string) => (await loop.rows({ artifact_id: pages.get(way)?.id ?? "", event: "form_start" }))[0]
-    expect(await begun("a form in a shadow tree")).to.include({ form: "form", field: "email" })
+    const formStarts = async (way: string) => (await loop.rows({ artifact_id: pages.get(way)?.id ?? "", event: "form_start" }))[0]
+    expect(await formStarts("a form in a shadow tree")).to.include({ form: "form", field: "email" })
     const [lead] = await loop.rows({ artifact_id: pages.get("a form in a shadow tree")?.id ?? "", event: "lead" })
     expect(lead).to.include({ form: "form" })
     const clicks = await loop.rows({ artifact_id: pages.get("a form in a shadow tree")?.id ?? "", event: "cta_click" })
     expect(clicks.map((row) => row["element"])).to.deep.equal(["button"])
-    expect(await begun("a form in a frame")).to.equal(undefined)
+    expect(await formStarts("a form in a frame")).to.equal(undefined)
     const refused = await published(form)
     await visit(refused, async (tab) => {
       // A browser takes this for an address, and the pipeline's schema does not.
@@ -130,11 +130,11 @@ describe("leads of a page in a real browser", () => {
     expect(await rows()).to.have.length(Object.keys(ways).length)
     const started = await until(async () => (await loop.rows({ artifact_id: refused.id, event: "form_start" }))[0])
     clock.ahead += 31 * 60_000
-    const left = await until(async () => {
-      const found = await loop.rows({ event: "form_abandon" })
-      return found.length > 0 && found
+    const abandonment = await until(async () => {
+      const matches = await loop.rows({ event: "form_abandon" })
+      return matches.length > 0 && matches
     })
-    expect(left.map((row) => row["session_id"])).to.deep.equal([started["session_id"]])
+    expect(abandonment.map((row) => row["session_id"])).to.deep.equal([started["session_id"]])
     expect(await leads()).to.have.length(Object.keys(ways).length)
   })
 

@@ -83,7 +83,7 @@ describe("leads of a page", () => {
   const json = { "content-type": "application/json" }
   const leads = (of: Published = page) => loop.rows({ artifact_id: of.id, event: "lead" })
   const leadsOf = async (session: string) => (await leads()).filter((row) => row["session_id"] === session)
-  const kept = async () =>
+  const leadRows = async () =>
     (await loop.call<{ rows: { values: Values }[] }>("GET", "/v1/datasets/leads/rows?limit=200")).rows.map(({ values }) => values)
   /** Rows of a session when it is over, told by the next row of its kind. */
   const ended = async (sessions: readonly string[]) => {
@@ -115,7 +115,7 @@ describe("leads of a page", () => {
       expect(rows[0]?.["page_url"], way).to.equal(loop.host.url + page.path)
       sessions.push(visitor.session)
     }
-    expect((await leads()).map((row) => row["session_id"]).sort()).to.deep.equal((await kept()).map((row) => row["session_id"]).sort())
+    expect((await leads()).map((row) => row["session_id"]).sort()).to.deep.equal((await leadRows()).map((row) => row["session_id"]).sort())
     expect(await ended(sessions)).to.deep.equal([])
   })
 
@@ -135,7 +135,7 @@ describe("leads of a page", () => {
   })
 
   it("are not those that were refused: nothing is told of, and the form was abandoned", async () => {
-    const before = (await kept()).length
+    const before = (await leadRows()).length
     const sessions: string[] = []
     const refused = async (send: (visit: Visit) => Promise<Response>, status: number) => {
       const visitor = await visit()
@@ -153,7 +153,7 @@ describe("leads of a page", () => {
       200,
     )
     for (const session of sessions) expect(await leadsOf(session)).to.deep.equal([])
-    expect(await kept()).to.have.length(before)
+    expect(await leadRows()).to.have.length(before)
     expect(await ended(sessions)).to.include.members(sessions)
   })
 
@@ -176,7 +176,7 @@ describe("leads of a page", () => {
     await post(loop.host.url + page.path, JSON.stringify({ email: "quiet@acme.test" }), { ...quiet, ...json, "sec-gpc": "1" })
     await post(inbound, JSON.stringify({ email: "odd@acme.test", _envelope: { artifact_id: page.id, session_id: "not-a-session" } }), json)
     expect(await leads()).to.have.length(before)
-    expect((await kept()).map((row) => row["email"])).to.include.members(["quiet@acme.test", "odd@acme.test"])
+    expect((await leadRows()).map((row) => row["email"])).to.include.members(["quiet@acme.test", "odd@acme.test"])
   })
 
   it("ignore the forms of bots, which are kept, and count a bot that says it is a test", async () => {
@@ -191,7 +191,7 @@ describe("leads of a page", () => {
       expect((await ways[way]?.(visitor, `${name}-bot@acme.test`))?.status, name).to.be.oneOf([200, 303])
       expect(await leadsOf(visitor.session), name).to.deep.equal([])
     }
-    expect((await kept()).map((row) => row["email"])).to.include.members(Object.keys(bots).map((name) => `${name}-bot@acme.test`))
+    expect((await leadRows()).map((row) => row["email"])).to.include.members(Object.keys(bots).map((name) => `${name}-bot@acme.test`))
     const { executions } = await loop.call<{ executions: { id: string }[] }>(
       "GET",
       `/v1/event-pipelines/${pipeline}/executions?status=accepted&limit=1`,
@@ -209,10 +209,10 @@ describe("leads of a page", () => {
     for (const marked of ["1", "true"]) {
       const headers = someone()
       const html = await (await fetch(loop.host.url + page.path, { headers: { ...headers, "x-service-test": marked } })).text()
-      const given = JSON.parse((/data-mr="([^"]+)"/.exec(html)?.[1] ?? "").replaceAll("&quot;", '"')) as { e: object; t?: number }
-      expect(given.t).to.equal(1)
+      const session = JSON.parse((/data-mr="([^"]+)"/.exec(html)?.[1] ?? "").replaceAll("&quot;", '"')) as { e: object; t?: number }
+      expect(session.t).to.equal(1)
       const unload = event("web_vital", { vital_name: "CLS", vital_value: 0 })
-      await loop.send(url, page, { _envelope: given.e, is_test: !!given.t, events: [unload] }, headers)
+      await loop.send(url, page, { _envelope: session.e, is_test: !!session.t, events: [unload] }, headers)
       expect(await loop.rowOf(unload)).to.include({ is_test: true })
       const fields = [...html.matchAll(/<input type="hidden" name="([^"]+)" value="([^"]*)">/g)].map(
         ([, name = "", value = ""]): [string, string] => [name, value],
@@ -244,7 +244,10 @@ describe("leads of a page", () => {
     const rows = await loop.rows({ artifact_id: next.id })
     expect(rows.map((row) => row["event"]).sort()).to.deep.equal(["form_start", "lead", "pageview"])
     for (const row of rows) expect(row).to.include({ utm_source: "letter", click_id: "abc", click_id_type: "gclid", session_id: session })
-    expect((await kept()).find((row) => row["email"] === "campaign@acme.test")).to.include({ utm_source: "letter", session_id: session })
+    expect((await leadRows()).find((row) => row["email"] === "campaign@acme.test")).to.include({
+      utm_source: "letter",
+      session_id: session,
+    })
   })
 
   it("of a form that was left open for long are of the session that the page was shown in, which goes on", async () => {
@@ -279,7 +282,7 @@ describe("leads of a page", () => {
     const visitor = await visit(off)
     await loop.call("PUT", `/v1/event-pipelines/page-events-${off.slug}`, { state: "disabled" })
     await post(loop.host.url + off.path, asForm(visitor, "off@acme.test"), { ...visitor.headers, accept: "text/html" })
-    expect((await kept()).map((row) => row["email"])).to.include("off@acme.test")
+    expect((await leadRows()).map((row) => row["email"])).to.include("off@acme.test")
     const other = await visit()
     await ended([other.session])
     expect((await loop.rows({ artifact_id: off.id })).map((row) => row["event"]).sort()).to.deep.equal(["form_start", "pageview"])

@@ -43,14 +43,14 @@ describe("limits on page events", () => {
     expect(after).to.be.within(1, 10)
     expect(after).to.equal(answer.details["retry_after_s"])
     expect(refused.headers.get("access-control-expose-headers")).to.equal("x-request-id, retry-after")
-    for (const one of events) expect(await loop.rows({ event_id: one.event_id })).to.deep.equal([])
+    for (const item of events) expect(await loop.rows({ event_id: item.event_id })).to.deep.equal([])
     expect((await loop.send(url, page, event("pageview"), from("203.0.113.8"))).status).to.equal(200)
     const folded = await until(async () => (await loop.executions(slug)).find((entry) => entry["cause"] === "rate_limited"))
     expect(folded).to.include({ status: "rejected", count: 1 })
 
     clock.ahead += minute
     expect((await loop.send(url, page, { events }, from("203.0.113.7"))).status).to.equal(200)
-    for (const one of events) expect(await loop.rows({ event_id: one.event_id })).to.have.length(1)
+    for (const item of events) expect(await loop.rows({ event_id: item.event_id })).to.have.length(1)
   })
 
   it("hold for an organization's pages together, from all addresses", async () => {

@@ -26,7 +26,7 @@ describe("replays of page events", () => {
   })
   after(() => loop.host.stop())
   const replay = (id: unknown) => loop.host.api<Replayed>("POST", `/v1/event-pipelines/${slug}/executions/${id as string}/replay`, {})
-  const sent = async (...events: { event_id: string; event: string }[]) => {
+  const sendEvents = async (...events: { event_id: string; event: string }[]) => {
     const { body } = await loop.send(url, page, { events }, someone())
     return body.results.map((result) => result["execution_id"])
   }
@@ -34,7 +34,7 @@ describe("replays of page events", () => {
 
   it("give a receipt when exactly their row is written", async () => {
     const view = event("pageview")
-    const [id] = await sent(view)
+    const [id] = await sendEvents(view)
     const before = await loop.rowOf(view)
     const { status, body } = await replay(id)
     expect([status, body.status]).to.deep.equal([200, "accepted"])
@@ -46,25 +46,25 @@ describe("replays of page events", () => {
   })
 
   it("write the row that was written, though the page names its elements otherwise by now", async () => {
-    const named = await loop.publish([{ key: "control", html: '<a data-cta="Book now!">Book</a>' }])
-    const pipeline = await loop.pipeline(named)
+    const namedPage = await loop.publish([{ key: "control", html: '<a data-cta="Book now!">Book</a>' }])
+    const pipeline = await loop.pipeline(namedPage)
     const click = event("cta_click", { element: "Book now!" })
-    const { body } = await loop.send(pipeline.inbound_url, named, { events: [click] }, someone())
-    await loop.call("PATCH", `/v1/pages/${named.slug}`, { variants: [{ key: "control", html: "<h1>Booked out</h1>" }] })
+    const { body } = await loop.send(pipeline.inbound_url, namedPage, { events: [click] }, someone())
+    await loop.call("PATCH", `/v1/pages/${namedPage.slug}`, { variants: [{ key: "control", html: "<h1>Booked out</h1>" }] })
     const at = `/v1/event-pipelines/${pipeline.slug}/executions/${body.results[0]?.["execution_id"] as string}/replay`
     expect((await loop.host.api("POST", at, {})).status).to.equal(200)
     expect(await loop.rowOf(click)).to.include({ element: "Book now!" })
   })
 
   it("give none for an event that was refused, leave no row, and say why", async () => {
-    const [, id] = await sent(event("pageview"), event("nope"))
+    const [, id] = await sendEvents(event("pageview"), event("nope"))
     const refused = await replay(id)
     expect([refused.status, refused.body.details.reason]).to.deep.equal([400, "receipt_refused"])
     expect((await replaysOf(id)).map(({ status }) => status)).to.deep.equal(["failed"])
   })
 
   it("give none while the dataset takes no rows, and their entry failed and says why", async () => {
-    const [id] = await sent(event("pageview"))
+    const [id] = await sendEvents(event("pageview"))
     // As one that was archived before that was refused; it can be made active again.
     const { id: dataset } = await loop.call<{ id: string }>("GET", "/v1/datasets/page-events")
     const archived = { collection: collectionNamed(loop.host, "datasets"), organization: loop.host.organization.id, id: dataset }
@@ -81,8 +81,8 @@ describe("replays of page events", () => {
 
   it("give none where a later event of the same id holds the row, which stays as it is", async () => {
     const view = event("pageview")
-    const [id] = await sent(view)
-    await sent({ ...event("lead", { form: "contact" }), event_id: view.event_id })
+    const [id] = await sendEvents(view)
+    await sendEvents({ ...event("lead", { form: "contact" }), event_id: view.event_id })
     const before = await loop.rowOf(view)
     expect(before).to.include({ event: "lead" })
     const refused = await replay(id)
@@ -94,7 +94,7 @@ describe("replays of page events", () => {
 
   it("write nothing while the page's pipeline is disabled, also where an admin insists", async () => {
     const view = event("pageview")
-    const [id] = await sent(view)
+    const [id] = await sendEvents(view)
     const { rows } = await loop.call<{ rows: { id: string }[] }>(
       "GET",
       `/v1/datasets/page-events/rows?filter=${encodeURIComponent(JSON.stringify({ event_id: view.event_id }))}`,
@@ -116,17 +116,17 @@ describe("replays of page events", () => {
 
   it("give none when the row is gone the moment after it was written, and no entry says that it was accepted", async () => {
     const view = event("pageview")
-    const [id] = await sent(view)
+    const [id] = await sendEvents(view)
     const store = loop.host.get(Store)
     const commit = store.commit.bind(store)
     // Someone deletes the row between its commit and the look at it.
-    store.commit = async (wanted) => {
-      const result = await commit(wanted)
-      const row = wanted.writes.find((write) => write.kind === "newest_wins")
+    store.commit = async (commitInput) => {
+      const result = await commit(commitInput)
+      const row = commitInput.writes.find((write) => write.kind === "newest_wins")
       if (row) {
         store.commit = commit
-        const gone = await loop.host.api("DELETE", `/v1/datasets/page-events/rows/${row.doc.id}`)
-        expect(gone.status).to.equal(200)
+        const response = await loop.host.api("DELETE", `/v1/datasets/page-events/rows/${row.doc.id}`)
+        expect(response.status).to.equal(200)
       }
       return result
     }

@@ -22,7 +22,7 @@ describe("a visitor's page events", () => {
     url = (await loop.pipeline(page)).inbound_url
   })
   after(() => loop.host.stop())
-  const rowOf = (sent: { event_id: string }) => loop.rowOf(sent)
+  const rowOf = (message: { event_id: string }) => loop.rowOf(message)
 
   it("have a session that ends after half an hour without any, and lasts a day at most", async () => {
     const headers = someone()
@@ -51,8 +51,8 @@ describe("a visitor's page events", () => {
     const rage = async (clicks: [number, number, number, how?: number][]) => {
       const headers = someone()
       const view = event("pageview")
-      const sent = clicks.map(([at, x, y, how]) => [at, x, y, "dead", ...(how === undefined ? [] : [how])])
-      await loop.send(url, page, { sent_at: 50_000, events: [view], clicks: sent }, headers)
+      const requests = clicks.map(([at, x, y, how]) => [at, x, y, "dead", ...(how === undefined ? [] : [how])])
+      await loop.send(url, page, { sent_at: 50_000, events: [view], clicks: requests }, headers)
       const { session_id } = (await rowOf(view)) ?? {}
       return (await loop.rows({ event: "rage_click" })).filter((row) => row["session_id"] === session_id)
     }
@@ -103,7 +103,7 @@ describe("a visitor's page events", () => {
     const first = event("cta_click", { at: 1_000, x: 5, y: 5, element: "buy" })
     const second = event("cta_click", { at: 1_300, x: 5, y: 5, element: "buy" })
     const third = event("cta_click", { at: 1_600, x: 5, y: 5, element: "buy" })
-    for (const one of [first, second, second, third, third, third]) await loop.send(url, page, { sent_at: 2_000, events: [one] }, headers)
+    for (const view of [first, second, second, third, third, third]) await loop.send(url, page, { sent_at: 2_000, events: [view] }, headers)
     const { session_id } = (await rowOf(first)) ?? {}
     expect((await loop.rows({ event: "rage_click", session_id })).length).to.equal(1)
   })
@@ -112,7 +112,7 @@ describe("a visitor's page events", () => {
     type At = readonly [at: number, x?: number]
     const signal = ([at, x = 10]: At) => [at, x, 10, `at-${x}`]
     /** Rage of one visitor who sends these batches of clicks, in this order. */
-    const rageOf = async (batches: readonly (readonly At[])[], send: (sent: (() => Promise<unknown>)[]) => Promise<unknown>) => {
+    const rageOf = async (batches: readonly (readonly At[])[], send: (requests: (() => Promise<unknown>)[]) => Promise<unknown>) => {
       const headers = someone()
       const view = event("pageview")
       await loop.send(url, page, view, headers)
@@ -125,14 +125,14 @@ describe("a visitor's page events", () => {
       const rows = (await loop.rows({ event: "rage_click", session_id })).map(({ event_id, element, x, y, click_count }) => {
         return { id: String(event_id).replace(String(session_id), ""), element, x, y, click_count }
       })
-      return rows.sort((one, other) => (one.id < other.id ? -1 : 1))
+      return rows.sort((left, right) => (left.id < right.id ? -1 : 1))
     }
-    const inOrder = async (sent: (() => Promise<unknown>)[]) => {
-      for (const one of sent) await one()
+    const inOrder = async (requests: (() => Promise<unknown>)[]) => {
+      for (const send of requests) await send()
     }
-    const reversed = (sent: (() => Promise<unknown>)[]) => inOrder([...sent].reverse())
-    const repeated = (sent: (() => Promise<unknown>)[]) => inOrder([...sent, ...[...sent].reverse(), ...sent])
-    const atOnce = (sent: (() => Promise<unknown>)[]) => Promise.all(sent.map((one) => one()))
+    const reversed = (requests: (() => Promise<unknown>)[]) => inOrder([...requests].reverse())
+    const repeated = (requests: (() => Promise<unknown>)[]) => inOrder([...requests, ...[...requests].reverse(), ...requests])
+    const atOnce = (requests: (() => Promise<unknown>)[]) => Promise.all(requests.map((send) => send()))
     const clicks = (...times: number[]): At[] => times.map((at) => [at])
 
     it("make one row of a burst, with its real length", async () => {
@@ -201,7 +201,7 @@ describe("a visitor's page events", () => {
     const bailed = await visit([], { depth: 24 })
     const read = await visit([event("scroll_milestone", { scroll_depth: 25 })])
     const clicked = await visit([event("cta_click", { element: "buy" })])
-    const left = await visit([event("form_start", { form: "contact", field: "email" })], {
+    const rowsOfVisit = await visit([event("form_start", { form: "contact", field: "email" })], {
       depth: 50,
       touched: [
         ["contact", "email"],
@@ -209,7 +209,7 @@ describe("a visitor's page events", () => {
         ["contact", "0660 1234567"],
       ],
     })
-    const sent = await visit([event("form_start", { form: "contact" }), event("lead", { form: "contact" })], { depth: 50 })
+    const message = await visit([event("form_start", { form: "contact" }), event("lead", { form: "contact" })], { depth: 50 })
     const derived = async (session_id: unknown) =>
       (await loop.rows({ session_id: session_id as string })).filter((row) =>
         ["scroll_bail", "form_abandon"].includes(String(row["event"])),
@@ -221,7 +221,7 @@ describe("a visitor's page events", () => {
       return rows.length > 0 && rows
     })
     const [abandoned] = await until(async () => {
-      const rows = await derived(left)
+      const rows = await derived(rowsOfVisit)
       return rows.length > 0 && rows
     })
     expect(bail).to.deep.include({
@@ -237,7 +237,7 @@ describe("a visitor's page events", () => {
       field_count: 2,
       last_field: "name",
     })
-    for (const session of [read, clicked, sent]) expect(await derived(session)).to.deep.equal([])
+    for (const session of [read, clicked, message]) expect(await derived(session)).to.deep.equal([])
     expect(await derived(bailed)).to.have.length(1)
   })
 
@@ -249,19 +249,22 @@ describe("a visitor's page events", () => {
       for (const request of requests) await loop.send(url, page, request, headers)
       return (await rowOf(view))?.["session_id"] as string
     }
-    const begun = () => event("form_start", { form: "contact", field: "email" })
+    const formStart = () => event("form_start", { form: "contact", field: "email" })
     const derived = async (session_id: string) =>
       (await loop.rows({ session_id }))
         .filter((row) => ["scroll_bail", "form_abandon"].includes(String(row["event"])))
         .map((row) => [row["event"], row["is_test"]])
         .sort()
-    const tried = await visit({ is_test: true, events: [begun()] }, { events: [event("cta_click", { element: "buy" })] })
-    const sent = await visit({ events: [begun()] }, { is_test: true, events: [event("cta_click"), event("lead", { form: "contact" })] })
+    const tried = await visit({ is_test: true, events: [formStart()] }, { events: [event("cta_click", { element: "buy" })] })
+    const rowsOfVisit = await visit(
+      { events: [formStart()] },
+      { is_test: true, events: [event("cta_click"), event("lead", { form: "contact" })] },
+    )
     clock.ahead += 31 * minute
     await until(async () => (await derived(tried)).length > 0)
     expect(await derived(tried)).to.deep.equal([["form_abandon", true]])
-    await until(async () => (await derived(sent)).length > 1)
-    expect(await derived(sent)).to.deep.equal([
+    await until(async () => (await derived(rowsOfVisit)).length > 1)
+    expect(await derived(rowsOfVisit)).to.deep.equal([
       ["form_abandon", false],
       ["scroll_bail", false],
     ])
@@ -287,13 +290,13 @@ describe("a visitor's page events", () => {
     )
     const scrolled = await visit({ depth: 0 }, { events: [event("pageview"), event("scroll_milestone", { scroll_depth: 25 })] })
     const rested = await visit({ clicks: [[1, 1, 1, "picture"]] }, event("pageview"))
-    const left = await visit({ events: [event("form_start", { form: "contact", field: "name" })] }, { depth: 10 })
+    const rowsOfVisit = await visit({ events: [event("form_start", { form: "contact", field: "name" })] }, { depth: 10 })
     clock.ahead += 31 * minute
     const ended = await until(async () => {
-      const rows = await derived(left)
+      const rows = await derived(rowsOfVisit)
       return rows.length === 2 && rows
     })
-    const [abandoned, bail] = ended.sort((one, two) => (String(one["event"]) < String(two["event"]) ? -1 : 1))
+    const [abandoned, bail] = ended.sort((item, right) => (String(item["event"]) < String(right["event"]) ? -1 : 1))
     expect(abandoned).to.deep.include({ event: "form_abandon", artifact_id: page.id, form: "contact", fields_touched: "name" })
     expect(bail).to.deep.include({ event: "scroll_bail", artifact_id: other.id, max_scroll_depth: 10 })
     expect(abandoned?.["duration_ms"]).to.be.lessThan(minute)
@@ -336,13 +339,13 @@ describe("sessions", () => {
       const store = loop.host.get(Store)
       const commit = store.commit.bind(store)
       // The job that ends the session is a moment faster than what the visitor does next.
-      store.commit = async (wanted) => {
-        const session = wanted.writes.find((write) => write.kind === "update" && write.collection.name === "page_sessions")
+      store.commit = async (commitInput) => {
+        const session = commitInput.writes.find((write) => write.kind === "update" && write.collection.name === "page_sessions")
         if (session?.kind === "update") {
           store.commit = commit
           await commit({ id: "the-end", writes: [{ ...session, kind: "remove", where: {} }] })
         }
-        return commit(wanted)
+        return commit(commitInput)
       }
       const { status } = await loop.send(inbound_url, page, { event: "cta_click", event_id: "at-the-end", element: "buy" })
       expect(store.commit, "the session was updated").to.equal(commit)
@@ -359,8 +362,8 @@ describe("sessions", () => {
     try {
       const page = await loop.publish()
       const { inbound_url } = await loop.pipeline(page)
-      const sent = Array.from({ length: 30 }, (_, n) => loop.send(inbound_url, page, { event: "pageview", event_id: `at-once-${n}` }))
-      expect((await Promise.all(sent)).map(({ status }) => status)).to.deep.equal(Array.from({ length: 30 }, () => 200))
+      const answers = Array.from({ length: 30 }, (_, n) => loop.send(inbound_url, page, { event: "pageview", event_id: `at-once-${n}` }))
+      expect((await Promise.all(answers)).map(({ status }) => status)).to.deep.equal(Array.from({ length: 30 }, () => 200))
       const rows = await loop.rows({ event: "pageview" })
       expect(rows).to.have.length(30)
       expect(new Set(rows.map((row) => row["session_id"]))).to.have.property("size", 1)

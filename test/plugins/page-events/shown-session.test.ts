@@ -40,55 +40,55 @@ describe("the session that a page is shown in", () => {
   })
   after(() => loop.host.stop())
   const newcomer = () => ({ "user-agent": `${desktopChrome} Newcomer/${++agents}` })
-  const shown = async (headers: Record<string, string>): Promise<{ told: Told; form: URLSearchParams }> => {
+  const openPage = async (headers: Record<string, string>): Promise<{ told: Told; form: URLSearchParams }> => {
     const html = (await (await fetch(loop.host.url + page.path, { headers })).text()).replaceAll("&quot;", '"')
-    const given = JSON.parse(/data-mr="(.*?)"><\/script>/.exec(html)?.[1] ?? "{}") as { e: Told }
+    const session = JSON.parse(/data-mr="(.*?)"><\/script>/.exec(html)?.[1] ?? "{}") as { e: Told }
     const form = new URLSearchParams()
     for (const [, name = "", value = ""] of html.matchAll(/<input type="hidden" name="([^"]+)" value="([^"]*)">/g)) form.set(name, value)
-    return { told: given.e, form }
+    return { told: session.e, form }
   }
-  const sessionOf = async (told: object, headers: Record<string, string>) => {
+  const sessionOf = async (sessionData: object, headers: Record<string, string>) => {
     const view = event("pageview")
-    const { status, body } = await loop.send(url, page, { _envelope: told, events: [view] }, headers)
+    const { status, body } = await loop.send(url, page, { _envelope: sessionData, events: [view] }, headers)
     expect(status, JSON.stringify(body)).to.equal(200)
     return (await loop.rowOf(view))?.["session_id"]
   }
 
   it("is the one that its events land in, and that its form tells", async () => {
     const headers = newcomer()
-    const { told, form } = await shown(headers)
+    const { told, form } = await openPage(headers)
     form.set("email", "ada@example.com")
     expect(form.get("_envelope.session_id")).to.equal(told.session_id)
-    expect((await shown(headers)).told.session_id).to.equal(told.session_id)
+    expect((await openPage(headers)).told.session_id).to.equal(told.session_id)
     expect(await sessionOf(told, headers)).to.equal(told.session_id)
-    const sent = await fetch(loop.host.url + page.path, { method: "POST", body: form, headers })
-    expect(sent.status).to.equal(200)
+    const response = await fetch(loop.host.url + page.path, { method: "POST", body: form, headers })
+    expect(response.status).to.equal(200)
     const { rows } = await loop.call<{ rows: { values: Record<string, unknown> }[] }>("GET", "/v1/datasets/leads/rows")
     expect(rows.map(({ values }) => [values["email"], values["session_id"]])).to.deep.equal([["ada@example.com", told.session_id]])
   })
 
   it("goes on while it is open, and another page begins another once it is over", async () => {
     const headers = newcomer()
-    const { told } = await shown(headers)
+    const { told } = await openPage(headers)
     await sessionOf(told, headers)
     clock.ahead += 29 * minute
-    expect((await shown(headers)).told.session_id).to.equal(told.session_id)
+    expect((await openPage(headers)).told.session_id).to.equal(told.session_id)
     clock.ahead += 2 * minute
-    const next = (await shown(headers)).told
+    const next = (await openPage(headers)).told
     expect(next.session_id).not.to.equal(told.session_id)
     expect(await sessionOf(next, headers)).to.equal(next.session_id)
   })
 
   it("is never an id that a session had before, however late or forged the page's word is", async () => {
     const headers = newcomer()
-    const { told } = await shown(headers)
+    const { told } = await openPage(headers)
     const first = await sessionOf(told, headers)
     clock.ahead += 32 * minute
     const late = await sessionOf(told, headers)
     expect(late).not.to.equal(first)
     const other = newcomer()
-    expect(await sessionOf({ ...(await shown(other)).told, session_id: String(first) }, other)).not.to.equal(first)
-    const unread = await shown(newcomer())
+    expect(await sessionOf({ ...(await openPage(other)).told, session_id: String(first) }, other)).not.to.equal(first)
+    const unread = await openPage(newcomer())
     clock.ahead += 31 * minute
     expect(await sessionOf(unread.told, newcomer())).not.to.equal(unread.told.session_id)
   })

@@ -42,22 +42,22 @@ describe("the variant that a visitor was shown", () => {
   after(() => loop.host.stop())
 
   /** Somebody new who is shown `bold`. */
-  const shownBold = async (more: Record<string, string> = {}): Promise<Seen> => {
+  const openBold = async (more: Record<string, string> = {}): Promise<Seen> => {
     for (;;) {
       const headers = { "user-agent": `${desktopChrome} Shown/${++agents}`, ...more }
       const html = (await (await fetch(loop.host.url + page.path, { headers })).text()).replaceAll("&quot;", '"')
       if (!html.includes("<h1>bold</h1>")) continue
-      const given = JSON.parse(/data-mr="(.*?)"><\/script>/.exec(html)?.[1] ?? "{}") as { e: Told }
+      const session = JSON.parse(/data-mr="(.*?)"><\/script>/.exec(html)?.[1] ?? "{}") as { e: Told }
       const fields = new URLSearchParams()
       for (const [, name = "", value = ""] of html.matchAll(/<input type="hidden" name="([^"]+)" value="([^"]*)">/g))
         fields.set(name, value)
-      return { headers, told: given.e, fields }
+      return { headers, told: session.e, fields }
     }
   }
   const endTest = () => loop.call("PATCH", `/v1/pages/${page.slug}`, { variants: [variant("control")] })
-  const variantOfEvent = async (told: object, headers: Record<string, string>) => {
+  const variantOfEvent = async (sessionData: object, headers: Record<string, string>) => {
     const start = event("form_start", { form: "contact" })
-    expect((await loop.send(url, page, { _envelope: told, events: [start] }, headers)).status).to.equal(200)
+    expect((await loop.send(url, page, { _envelope: sessionData, events: [start] }, headers)).status).to.equal(200)
     return (await loop.rowOf(start))?.["variant"]
   }
   /** What the lead's row says, all of it. */
@@ -73,43 +73,43 @@ describe("the variant that a visitor was shown", () => {
   }
 
   it("is said though it was removed meanwhile, by scripts and by forms, and its proof is kept nowhere", async () => {
-    const seen = await shownBold()
-    const asked = await shownBold({ "sec-gpc": "1" })
+    const view = await openBold()
+    const request = await openBold({ "sec-gpc": "1" })
     await endTest()
-    expect(await variantOfEvent(seen.told, seen.headers)).to.equal("bold")
+    expect(await variantOfEvent(view.told, view.headers)).to.equal("bold")
     for (const as of ["form", "json"] as const) {
-      const lead = await leadOf(seen, as)
+      const lead = await leadOf(view, as)
       expect(lead, as).to.include({ variant: "bold" })
       expect(JSON.stringify(lead), as).not.to.include("proof")
     }
-    expect((await leadOf(asked))?.["variant"]).to.equal("bold")
-    const silent = { headers: seen.headers, fields: new URLSearchParams() }
+    expect((await leadOf(request))?.["variant"]).to.equal("bold")
+    const silent = { headers: view.headers, fields: new URLSearchParams() }
     expect((await leadOf(silent))?.["variant"]).to.equal("control")
   })
 
   it("is blank where nothing proves it: forged, taken from another visitor or page, or a day later", async () => {
-    const seen = await shownBold()
-    const other = await shownBold()
+    const view = await openBold()
+    const other = await openBold()
     const elsewhere = page
     page = await loop.publish([variant("bold"), variant("control")])
-    const ofOther = await shownBold()
+    const ofOther = await openBold()
     page = elsewhere
     await endTest()
     const forged = [
       { variant: "bold" },
-      { ...seen.told, variant: "never" },
-      { ...seen.told, visitor_id: other.told.visitor_id },
-      { ...seen.told, visitor_proof: ofOther.told.visitor_proof },
-      { ...seen.told, visitor_proof: "b1.éééééééééééééééééééééé" },
+      { ...view.told, variant: "never" },
+      { ...view.told, visitor_id: other.told.visitor_id },
+      { ...view.told, visitor_proof: ofOther.told.visitor_proof },
+      { ...view.told, visitor_proof: "b1.éééééééééééééééééééééé" },
     ]
-    for (const told of forged) {
-      expect(await variantOfEvent(told, seen.headers), JSON.stringify(told)).to.equal("")
-      const fields = new URLSearchParams(Object.entries(told).map(([name, value]): [string, string] => [`_envelope.${name}`, value]))
-      expect((await leadOf({ headers: seen.headers, fields }))?.["variant"], JSON.stringify(told)).to.equal("")
+    for (const forgery of forged) {
+      expect(await variantOfEvent(forgery, view.headers), JSON.stringify(forgery)).to.equal("")
+      const fields = new URLSearchParams(Object.entries(forgery).map(([name, value]): [string, string] => [`_envelope.${name}`, value]))
+      expect((await leadOf({ headers: view.headers, fields }))?.["variant"], JSON.stringify(forgery)).to.equal("")
     }
-    expect(await variantOfEvent({ ...seen.told, variant: "control" }, seen.headers)).to.equal("control")
+    expect(await variantOfEvent({ ...view.told, variant: "control" }, view.headers)).to.equal("control")
     clock.ahead += 25 * 3_600_000
-    expect(await variantOfEvent(seen.told, seen.headers)).to.equal("")
-    expect((await leadOf(seen))?.["variant"]).to.equal("")
+    expect(await variantOfEvent(view.told, view.headers)).to.equal("")
+    expect((await leadOf(view))?.["variant"]).to.equal("")
   })
 })

@@ -23,7 +23,7 @@ describe("visits in a real browser", () => {
   let page: Published
   const clock = new ShiftedClock()
   let socket: Socket
-  const heard: { channel: string; data: Record<string, unknown> }[] = []
+  const messages: { channel: string; data: Record<string, unknown> }[] = []
 
   before(async () => {
     loop = await Loop.start({ clock, env: { MILLRACE_JOBS_POLL_MS: "50" } })
@@ -44,7 +44,7 @@ describe("visits in a real browser", () => {
       ],
     })
     socket = io(loop.host.url, { path: "/live", transports: ["websocket"], auth: { token: loop.host.adminKey } })
-    socket.on("message", (message: (typeof heard)[number]) => heard.push(message))
+    socket.on("message", (message: (typeof messages)[number]) => messages.push(message))
     for (const channel of ["datasets:page-events", "leads"]) await socket.emitWithAck("subscribe", { channel })
   })
   after(async () => {
@@ -98,12 +98,21 @@ describe("visits in a real browser", () => {
       "Object.defineProperty(document,'visibilityState',{value:'hidden'});document.dispatchEvent(new Event('visibilitychange'))",
     )
     const session = first?.["session_id"]
-    const wanted = ["pageview", "scroll_milestone", "section_view", "cta_click", "form_start", "video_play", "rage_click", "web_vital"]
+    const expectedKinds = [
+      "pageview",
+      "scroll_milestone",
+      "section_view",
+      "cta_click",
+      "form_start",
+      "video_play",
+      "rage_click",
+      "web_vital",
+    ]
     const depths = async () =>
       (await loop.rows({ session_id: session as string, event: "scroll_milestone" })).map((row) => row["scroll_depth"])
     await until("every kind of event, and all of the scrolling", async () => {
-      const seen = await kinds(session)
-      return wanted.every((kind) => seen.includes(kind)) && (await depths()).includes(100)
+      const kindsSeen = await kinds(session)
+      return expectedKinds.every((kind) => kindsSeen.includes(kind)) && (await depths()).includes(100)
     })
     await until("the whole burst of clicks", async () => {
       expect(refused).to.deep.equal([])
@@ -137,22 +146,22 @@ describe("visits in a real browser", () => {
 
     clock.ahead += 31 * 60_000
     const [abandoned] = await until(async () => {
-      const found = await only("form_abandon")
-      return found.length > 0 && found
+      const matches = await only("form_abandon")
+      return matches.length > 0 && matches
     })
     expect(abandoned).to.deep.include({ form: "contact", field_count: 2, fields_touched: "email,name", session_id: session })
     expect(await only("scroll_bail")).to.deep.equal([])
     expect(JSON.stringify(await loop.rows()))
       .not.to.include("someone-typed")
       .and.not.to.include("Typed Name")
-    const live = () => heard.filter(({ channel }) => channel === "datasets:page-events").map(({ data }) => data["event"])
+    const live = () => messages.filter(({ channel }) => channel === "datasets:page-events").map(({ data }) => data["event"])
     await until(() => ["pageview", "rage_click", "form_abandon"].every((kind) => live().includes(kind)))
   })
 
   it("keeps the lead of someone who sends the form, stamped, and shows the thank-you", async () => {
     const { page: tab, context, faults } = await browser.visitor({ userAgent: iphoneInstagram })
-    const asked: string[] = []
-    tab.on("request", (request) => asked.push(new URL(request.url()).pathname))
+    const requests: string[] = []
+    tab.on("request", (request) => requests.push(new URL(request.url()).pathname))
     await tab.goto(`${loop.host.url}${page.path}`)
     const title = await tab.textContent("h1")
     await tab.fill("[name=email]", "ada@example.com")
@@ -175,20 +184,20 @@ describe("visits in a real browser", () => {
       language: "de",
       is_test: false,
     })
-    const [told] = await until(async () => {
+    const [report] = await until(async () => {
       const rows = await only("lead")
       return rows.length > 0 && rows
     })
-    expect(told).to.deep.include({ form: "contact", in_app: "instagram" })
+    expect(report).to.deep.include({ form: "contact", in_app: "instagram" })
     // The answer to the form is not a view of its own, and measures nothing: a visit that becomes a lead would count twice.
     await tab.evaluate("dispatchEvent(new PageTransitionEvent('pagehide'))")
-    const measured = (await loop.rows({ session_id: String(told?.["session_id"]), event: "web_vital" })).map((row) => row["vital_name"])
+    const measured = (await loop.rows({ session_id: String(report?.["session_id"]), event: "web_vital" })).map((row) => row["vital_name"])
     expect(measured.sort()).to.deep.equal([...new Set(measured)].sort())
     expect(
-      asked.filter((path) => path.startsWith("/v1/beacon-vitals.js")),
+      requests.filter((path) => path.startsWith("/v1/beacon-vitals.js")),
       "by the page, and not by its answer",
     ).to.have.length(1)
-    await until(() => heard.some(({ channel, data }) => channel === "leads" && data["email"] === "ada@example.com"))
+    await until(() => messages.some(({ channel, data }) => channel === "leads" && data["email"] === "ada@example.com"))
     await context.close()
     expect(faults).to.deep.equal([])
   })
@@ -203,9 +212,9 @@ describe("visits in a real browser", () => {
     const { rows } = await loop.call<{ rows: { values: Record<string, unknown> }[] }>("GET", "/v1/datasets/leads/rows")
     expect(rows.map(({ values }) => values["email"])).to.include("plain@example.com")
     await context.close()
-    const told = (await loop.rows({ event: "lead" })).map((row) => row["session_id"]).filter((session) => !before.includes(session))
-    expect(told).to.have.length(1)
-    expect(await kinds(told[0]), "the lead that was kept, and nothing else").to.deep.equal(["lead"])
+    const sessionIds = (await loop.rows({ event: "lead" })).map((row) => row["session_id"]).filter((session) => !before.includes(session))
+    expect(sessionIds).to.have.length(1)
+    expect(await kinds(sessionIds[0]), "the lead that was kept, and nothing else").to.deep.equal(["lead"])
   })
 
   it("says of someone who looks and goes that they bailed", async () => {
@@ -216,8 +225,8 @@ describe("visits in a real browser", () => {
     await context.close()
     clock.ahead += 31 * 60_000
     const [bailed] = await until(async () => {
-      const found = await only("scroll_bail")
-      return found.length > 0 && found
+      const matches = await only("scroll_bail")
+      return matches.length > 0 && matches
     })
     expect(bailed).to.deep.include({ max_scroll_depth: 0, device_type: "mobile" })
   })
@@ -236,16 +245,16 @@ describe("visits in a real browser", () => {
   it("counts no headless browser, by its own agent", async () => {
     const bot = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) HeadlessChrome/140.0.0.0 Safari/537.36"
     const { page: tab, context } = await browser.visitor({ userAgent: bot })
-    const sent = tab.waitForResponse((response) => response.url().includes("/v1/inbound/"))
+    const message = tab.waitForResponse((response) => response.url().includes("/v1/inbound/"))
     // A campaign of its own: the last things that earlier visitors did may still be on their way.
     await tab.goto(`${loop.host.url}${page.path}?utm_source=headless`)
-    expect((await sent).status()).to.equal(403)
+    expect((await message).status()).to.equal(403)
     await context.close()
     expect(await loop.rows({ utm_source: "headless" })).to.deep.equal([])
     const { slug } = await loop.pipeline(page)
     const [folded] = await until(async () => {
-      const found = (await loop.executions(slug)).filter(({ cause }) => cause === "bot")
-      return found.length > 0 && found
+      const matches = (await loop.executions(slug)).filter(({ cause }) => cause === "bot")
+      return matches.length > 0 && matches
     })
     expect(folded).to.include({ status: "rejected" })
   })

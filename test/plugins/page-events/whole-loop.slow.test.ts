@@ -25,7 +25,7 @@ section{height:900px}#thank-you{display:none}#thank-you:target{display:block}</s
 describe("the whole loop", function () {
   this.timeout(900_000)
   const clock = new ShiftedClock()
-  const heard: { channel: string; data: Values }[] = []
+  const messages: { channel: string; data: Values }[] = []
   let loop: Loop
   let browser: Chromium
   let socket: Socket
@@ -76,7 +76,7 @@ describe("the whole loop", function () {
       ],
     })
     socket = io(loop.host.url, { path: "/live", transports: ["websocket"], auth: { token: loop.host.adminKey } })
-    socket.on("message", (message: (typeof heard)[number]) => heard.push(message))
+    socket.on("message", (message: (typeof messages)[number]) => messages.push(message))
     for (const channel of ["datasets:page-events", "leads"])
       expect(await socket.emitWithAck("subscribe", { channel })).to.deep.equal({ ok: true })
 
@@ -120,8 +120,8 @@ describe("the whole loop", function () {
     expect(rage).to.deep.include({ event_id: `${session}:rage_click:1`, element: "picture", click_count: 4, variant })
     expect(await ofPage({ event: "form_abandon" })).to.deep.equal([])
     clock.ahead += 31 * 60_000
-    const left = await first({ event: "form_abandon" })
-    expect(left).to.include({ session_id: session, form: "contact", fields_touched: "email", last_field: "email", field_count: 1 })
+    const abandonment = await first({ event: "form_abandon" })
+    expect(abandonment).to.include({ session_id: session, form: "contact", fields_touched: "email", last_field: "email", field_count: 1 })
     const bailed = await first({ event: "scroll_bail" })
     expect(bailed).to.include({ in_app: "instagram", max_scroll_depth: 0 })
     expect(JSON.stringify(await loop.rows())).not.to.include("typed-and-left")
@@ -133,8 +133,8 @@ describe("the whole loop", function () {
     expect(lead).to.deep.include({ email: "ada@example.com", variant: keenVariant, artifact_id: published.id, page_url: address })
     expect(lead).to.deep.include({ is_test: false, device_type: "mobile", browser: "safari", in_app: "instagram", language: "de" })
     expect(lead).to.include({ country: "", region: "", city: "" })
-    const [told] = await ofPage({ event: "lead" })
-    expect(lead["session_id"]).to.equal(told?.["session_id"])
+    const [report] = await ofPage({ event: "lead" })
+    expect(lead["session_id"]).to.equal(report?.["session_id"])
 
     // Answers in SQL.
     const mine = `artifact_id = '${published.id}'`
@@ -158,7 +158,7 @@ describe("the whole loop", function () {
     ])
 
     // What came live.
-    const live = (channel: string) => heard.filter((message) => message.channel === channel).map(({ data }) => data)
+    const live = (channel: string) => messages.filter((message) => message.channel === channel).map(({ data }) => data)
     const kinds = ["pageview", "scroll_milestone", "rage_click", "form_start", "lead", "form_abandon", "scroll_bail"]
     await until(() => kinds.every((kind) => live("datasets:page-events").some(({ event }) => event === kind)))
     expect(live("leads").map(({ email }) => email)).to.deep.equal(["ada@example.com"])

@@ -125,7 +125,7 @@ describe("a form whose pipeline answers for itself that it cannot", () => {
           ],
         })
       const typed = new URLSearchParams({ email: "ada@acme.test" })
-      for (const [status, kept] of [
+      for (const [status, isKept] of [
         [502, true],
         [503, true],
         [429, true],
@@ -135,8 +135,8 @@ describe("a form whose pipeline answers for itself that it cannot", () => {
         const answer = await post(loop, page.path, typed, asHtml)
         const html = await answer.text()
         expect(answer.status).to.equal(status)
-        expect(html.includes('<input name="email" value="ada@acme.test"'), String(status)).to.equal(kept)
-        expect(html.includes("Please try again in a moment"), String(status)).to.equal(kept)
+        expect(html.includes('<input name="email" value="ada@acme.test"'), String(status)).to.equal(isKept)
+        expect(html.includes("Please try again in a moment"), String(status)).to.equal(isKept)
         expect(html).not.to.include("desk-7")
         const script = await post(loop, page.path, typed, { accept: "application/json" })
         expect([script.status, await script.text()]).to.deep.equal([status, "desk-7 is down"])
@@ -158,10 +158,10 @@ describe("what is sent to a page's address", () => {
   })
   after(() => loop.host.stop())
 
-  const shown = async (agent: string, headers: Record<string, string> = {}) => {
+  const openPage = async (agent: string, headers: Record<string, string> = {}) => {
     const text = await (await fetch(loop.host.url + page.path, { headers: { "user-agent": agent, ...headers } })).text()
-    const said = (name: string) => new RegExp(`${name}&quot;:&quot;([^&]*)`).exec(text)?.[1]
-    return { variant: /<h1>(\w)/.exec(text)?.[1]?.toLowerCase(), visitor_id: said("visitor_id"), session_id: said("session_id") }
+    const fieldOf = (name: string) => new RegExp(`${name}&quot;:&quot;([^&]*)`).exec(text)?.[1]
+    return { variant: /<h1>(\w)/.exec(text)?.[1]?.toLowerCase(), visitor_id: fieldOf("visitor_id"), session_id: fieldOf("session_id") }
   }
   const multipart = (fields: Record<string, string>) => {
     const form = new FormData()
@@ -181,15 +181,15 @@ describe("what is sent to a page's address", () => {
         [JSON.stringify({ email: "empty@a.b", _envelope: { variant: "", artifact_id: "" } }), asJson],
       ]
       const agent = `${desktopChrome} ${auth_mode}`
-      const seen = await shown(agent)
+      const view = await openPage(agent)
       for (const [body, headers] of bodies) {
         const answer = await post(loop, `${page.path}?utm_source=letter`, body, { ...headers, "user-agent": agent })
         expect([answer.status, await answer.text()].join(" ")).to.match(/^200 .*accepted/)
       }
-      const kept = await rows()
-      expect(kept.map(({ email }) => email)).to.have.members(["form@a.b", "multi@a.b", "json@a.b", "text@a.b", "empty@a.b"])
-      for (const row of kept) expect(row, String(row["email"])).to.deep.include({ ...ofPage(), ...seen, utm_source: "letter" })
-      expect(kept.find(({ email }) => email === "text@a.b")?.["number"]).to.equal("12345678901234567890")
+      const storedRows = await rows()
+      expect(storedRows.map(({ email }) => email)).to.have.members(["form@a.b", "multi@a.b", "json@a.b", "text@a.b", "empty@a.b"])
+      for (const row of storedRows) expect(row, String(row["email"])).to.deep.include({ ...ofPage(), ...view, utm_source: "letter" })
+      expect(storedRows.find(({ email }) => email === "text@a.b")?.["number"]).to.equal("12345678901234567890")
     })
   }
 
@@ -209,9 +209,9 @@ describe("what is sent to a page's address", () => {
     await send(JSON.stringify({ _envelope: lied, email: "json@a.b" }), asJson)
     await send(JSON.stringify({ ...flat(lied), email: "flat@a.b" }), asJson)
     await send(new URLSearchParams({ email: "known@a.b", ...flat({ ...truth, variant: unlike }) }))
-    const kept = await rows()
-    expect(kept).to.have.length(5)
-    for (const row of kept) {
+    const storedRows = await rows()
+    expect(storedRows).to.have.length(5)
+    for (const row of storedRows) {
       expect(row, String(row["email"])).to.deep.include({ ...ofPage(), ...truth, variant: row["email"] === "known@a.b" ? unlike : "" })
     }
   })
@@ -219,7 +219,7 @@ describe("what is sent to a page's address", () => {
   it("tells of no visitor who sends Global Privacy Control, nor of one whom only a cookie would tell of", async () => {
     const { rows } = await capture(loop, page)
     const agent = `${desktopChrome} private`
-    const { variant } = await shown(agent, { "sec-gpc": "1" })
+    const { variant } = await openPage(agent, { "sec-gpc": "1" })
     await post(loop, page.path, new URLSearchParams({ email: "private@a.b" }), { "sec-gpc": "1", "user-agent": agent })
     expect((await rows())[0]).to.deep.include({ ...ofPage(), variant, visitor_id: null, session_id: null })
     const byCookie = await Loop.start({ env: pluginSettings({ pages: { visitor_cookie: true } }) })

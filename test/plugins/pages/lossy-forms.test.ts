@@ -21,13 +21,13 @@ describe("a page whose form nothing takes", () => {
 
   it("tells people and programs that nothing was sent", async () => {
     const page = await loop.publish(withForm)
-    const told = await post(loop, page.path, new URLSearchParams({ email: "a@b.c" }), asHtml)
-    expect([told.status, told.headers.get("content-type"), told.headers.get("location")]).to.deep.equal([
+    const response = await post(loop, page.path, new URLSearchParams({ email: "a@b.c" }), asHtml)
+    expect([response.status, response.headers.get("content-type"), response.headers.get("location")]).to.deep.equal([
       404,
       "text/html; charset=utf-8",
       null,
     ])
-    expect(await told.text())
+    expect(await response.text())
       .to.include("not connected yet")
       .and.to.include(page.path)
       .and.not.include("a@b.c")
@@ -48,9 +48,9 @@ describe("a page whose form nothing takes", () => {
       .and.to.include("control")
       .and.to.include(id)
     expect(await read()).to.deep.equal(warnings)
-    const made = await capture(loop, { slug, id, path: "" })
+    const created = await capture(loop, { slug, id, path: "" })
     expect(await read()).to.deep.equal([])
-    await loop.call("PUT", `/v1/event-pipelines/${made.slug}`, { state: "disabled" })
+    await loop.call("PUT", `/v1/event-pipelines/${created.slug}`, { state: "disabled" })
     expect(await read()).to.deep.equal(warnings)
     const changed = await loop.call<Checked>("PATCH", `/v1/pages/${slug}`, { variants: [{ key: "a", html: "<h1>A</h1>" }] })
     expect(changed.warnings).to.deep.equal([])
@@ -59,7 +59,7 @@ describe("a page whose form nothing takes", () => {
   })
 })
 
-const warned = (given: readonly string[], rule: string) => given.filter((one) => one.startsWith(`${rule}: `))
+const warned = (texts: readonly string[], rule: string) => texts.filter((text) => text.startsWith(`${rule}: `))
 
 describe("a page whose form has fields that are not kept", () => {
   let loop: Loop
@@ -74,12 +74,12 @@ describe("a page whose form has fields that are not kept", () => {
   }
 
   it("comes with a warning for each variant that asks for files", async () => {
-    const given = await warnings(
+    const texts = await warnings(
       '<form enctype="multipart/form-data"><input name=email><input name=cv TYPE=File></form>',
       "<form id=f></form><input type=file name=photo form=f><input type=file name=other form=g>",
       "<form><input type=file></form><form method=get><input type=file name=search></form><input type=file name=loose>",
     )
-    const [first, second, ...more] = warned(given, "form_takes_file")
+    const [first, second, ...more] = warned(texts, "form_takes_file")
     expect(more).to.deep.equal([])
     expect(first).to.match(/^form_takes_file: .*v0 .*\(cv\)/)
     expect(second).to.match(/^form_takes_file: .*v1 .*\(photo\)/)
@@ -135,8 +135,8 @@ describe("a page whose form has fields that are not kept", () => {
       .and.not.include("a[b]")
     const page = await loop.publish([{ key: "a", html: form }])
     const { rows } = await capture(loop, page, (dataset_slug) => ({ pipeline: [{ type: "dataset.write", dataset_slug }] }))
-    const told = await post(loop, page.path, new URLSearchParams({ "contact.email": "a@b.c" }), asHtml)
-    expect(told.status).to.equal(303)
+    const response = await post(loop, page.path, new URLSearchParams({ "contact.email": "a@b.c" }), asHtml)
+    expect(response.status).to.equal(303)
     expect((await rows())[0]).to.include({ contact_email: "a@b.c" })
   })
 })

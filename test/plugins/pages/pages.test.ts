@@ -22,7 +22,7 @@ const variants = [
   { key: "bold", html: "<h1>B</h1>" },
 ]
 
-const heard: string[] = []
+const messages: string[] = []
 const listening = definePlugin({
   id: "test-listening",
   needs: ["pages"],
@@ -31,7 +31,7 @@ const listening = definePlugin({
     [
       PublishHooks,
       (_work, organization, page) => {
-        heard.push(`${organization.slug}/${page.slug}/${page.status}`)
+        messages.push(`${organization.slug}/${page.slug}/${page.status}`)
         if (page.slug === "refused") throw new Error("no")
       },
     ],
@@ -51,8 +51,8 @@ describe("pages", () => {
     home = (await service.get(Organizations).first()).id
     stranger = await service.work((work) => {
       const other = service.get(Organizations).create(work, { name: "Elsewhere" })
-      const wanted = { name: "Key", kind: "api_key", role: "owner", scopes: null, user: null } as const
-      return service.get(ApiKeys).mint(work, other.id, wanted).text
+      const keyOptions = { name: "Key", kind: "api_key", role: "owner", scopes: null, user: null } as const
+      return service.get(ApiKeys).mint(work, other.id, keyOptions).text
     })
   })
   after(() => service.remove())
@@ -148,10 +148,10 @@ describe("pages", () => {
   })
 
   it("tell those who asked to hear of it when they are published, in the same commit", async () => {
-    heard.splice(0)
+    messages.splice(0)
     const { slug } = await create({ slug: "heard" })
     await call("publish", { slug })
-    expect(heard).to.deep.equal(["default/heard/published"])
+    expect(messages).to.deep.equal(["default/heard/published"])
     const refused = await create({ slug: "refused" })
     await call("publish", { slug: "refused" }).then(
       () => expect.fail("was published"),

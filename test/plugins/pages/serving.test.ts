@@ -25,8 +25,8 @@ describe("variants", () => {
     expect(chooseVariant([{ key: "x", html: "", weight: 0 }], "v", "p")).to.equal(undefined)
   })
   it("are close to their weights over many visitors", () => {
-    const seen = Array.from({ length: 10_000 }, (_, n) => chooseVariant(variants, `visitor ${n}`, "page")?.key)
-    expect(seen.filter((key) => key === "a").length / seen.length).to.be.within(0.735, 0.765)
+    const choices = Array.from({ length: 10_000 }, (_, n) => chooseVariant(variants, `visitor ${n}`, "page")?.key)
+    expect(choices.filter((key) => key === "a").length / choices.length).to.be.within(0.735, 0.765)
   })
 })
 
@@ -59,7 +59,7 @@ describe("the places in a page", () => {
   })
   it("are those that a browser finds, however the page is written", () => {
     const form = "<form><input name=email></form>"
-    const found = "<form TAG><input name=email><FORM></form>"
+    const html = "<form TAG><input name=email><FORM></form>"
     for (const before of [
       "<img alt=John's src=a.png>",
       "<p title=it's>x</p>",
@@ -80,7 +80,7 @@ describe("the places in a page", () => {
       "<title><form></titles></TITLE\n>",
       "<svg><title/><style/></svg>",
     ])
-      expect(filled(`${before}${form}<p>We don't spam.</p>`), before).to.equal(`<HEAD>${before}${found}<p>We don't spam.</p>`)
+      expect(filled(`${before}${form}<p>We don't spam.</p>`), before).to.equal(`<HEAD>${before}${html}<p>We don't spam.</p>`)
     for (const other of [
       '<form a=">" action=/search>',
       "<form action=/search action>",
@@ -92,13 +92,13 @@ describe("the places in a page", () => {
       "<script><!-- <script> </script> <form>",
     ])
       expect(filled(other), other).to.equal(`<HEAD>${other}`)
-    for (const [start, rest] of [
+    for (const [start, remainder] of [
       ["<!-- made by hand --><!DOCTYPE html>", "\n<p>x"],
       ["<!doctype html>\n<!-- x --><html lang='a>b'>", "<p>x"],
       ["<html><!-- <head> --><head>", "<head>"],
       ["\uFEFF", "<header>x"],
     ])
-      expect(filled(`${start}${rest}`)).to.equal(`${start}<HEAD>${rest}`)
+      expect(filled(`${start}${remainder}`)).to.equal(`${start}<HEAD>${remainder}`)
   })
   it("are found in time that grows with the page and no faster, with any content", async () => {
     const size = 512 * 1_024
@@ -178,7 +178,7 @@ describe("serving pages", () => {
     const { url } = await loop.call<{ url: string }>("GET", `/v1/pages/${page.slug}`)
     expect(url).to.equal(loop.host.url + page.path)
     const { pages } = await loop.call<{ pages: { url: string }[] }>("GET", "/v1/pages")
-    expect(pages.map((one) => one.url)).to.include(url)
+    expect(pages.map((item) => item.url)).to.include(url)
     const key = { authorization: `Bearer ${loop.host.adminKey}` }
     const typo = await get(`${page.path}?variant=typo`, key)
     expect(typo.status).to.equal(404)
@@ -200,17 +200,17 @@ describe("serving pages", () => {
       { key: "saved", html: `<script src="/v1/beacon.js" data-mr="{}"></script>` },
     ])
     const { warnings } = await loop.call<{ warnings: string[] }>("GET", `/v1/pages/${warned.slug}`)
-    expect(warnings.map((one) => one.split(":")[0])).to.deep.equal(["own_policy", "saved_page"])
+    expect(warnings.map((warning) => warning.split(":")[0])).to.deep.equal(["own_policy", "saved_page"])
   })
 
   it("shows a variant that is asked for only to who has a key of the organization, and as a test", async () => {
     const own = await variantOf(page.path)
     const other = own === "A" ? "b" : "a"
-    const asked = `${page.path}?variant=${other}`
-    expect(await variantOf(asked)).to.equal(own)
-    expect(await variantOf(asked, { authorization: "Bearer mr_api_wrong" })).to.equal(own)
-    expect(await variantOf(asked, { authorization: `Bearer ${loop.host.adminKey}` })).to.equal(other.toUpperCase())
-    const preview = await (await get(asked, { authorization: `Bearer ${loop.host.adminKey}` })).text()
+    const previewUrl = `${page.path}?variant=${other}`
+    expect(await variantOf(previewUrl)).to.equal(own)
+    expect(await variantOf(previewUrl, { authorization: "Bearer mr_api_wrong" })).to.equal(own)
+    expect(await variantOf(previewUrl, { authorization: `Bearer ${loop.host.adminKey}` })).to.equal(other.toUpperCase())
+    const preview = await (await get(previewUrl, { authorization: `Bearer ${loop.host.adminKey}` })).text()
     expect(preview).to.include("&quot;t&quot;:1")
     expect(await (await get(page.path)).text()).not.to.include("&quot;t&quot;:1")
   })
@@ -232,10 +232,10 @@ describe("serving pages", () => {
 
   it("answers alike for what is not there, not published, archived, or another's", async () => {
     const draft = await loop.call<Published>("POST", "/v1/pages", { title: "Draft", variants: [{ key: "a", html: "secret" }] })
-    const gone = await loop.publish()
-    await loop.call("PATCH", `/v1/pages/${gone.slug}`, { status: "archived" })
+    const erased = await loop.publish()
+    await loop.call("PATCH", `/v1/pages/${erased.slug}`, { status: "archived" })
     const answers = await Promise.all(
-      [`/p/default/${draft.slug}`, gone.path, "/p/default/never-was", "/p/nobody/page-1", `/p/default/${draft.id}`].map(async (path) => {
+      [`/p/default/${draft.slug}`, erased.path, "/p/default/never-was", "/p/nobody/page-1", `/p/default/${draft.id}`].map(async (path) => {
         const answer = await get(path)
         const headers = Object.fromEntries([...answer.headers].filter(([name]) => !["x-request-id", "date"].includes(name)))
         return { status: answer.status, headers, body: await answer.text() }

@@ -49,12 +49,14 @@ describe("pipeline files", () => {
       logged.push(...last.logged)
     })
     after(() => ownPlaces.remove())
-    const each = (slug: string) => starts.map(({ stored }) => stored[slug])
-    const sent = async (slug: string, given: string) =>
-      (await post(starts[2]?.stored[slug]?.inbound_url ?? "", {}, { "x-webhook-secret": given })).status
+    const pipelinesOf = (slug: string) => starts.map(({ stored }) => stored[slug])
+    const sendTo = async (slug: string, input: string) =>
+      (await post(starts[2]?.stored[slug]?.inbound_url ?? "", {}, { "x-webhook-secret": input })).status
 
     it("are applied once, and again only where they changed", () => {
-      expect(each("from-file").map((one) => [one?.revision, one?.name, one?.state, one?.purpose])).to.deep.equal([
+      expect(
+        pipelinesOf("from-file").map((pipeline) => [pipeline?.revision, pipeline?.name, pipeline?.state, pipeline?.purpose]),
+      ).to.deep.equal([
         [1, "From file", "active", "record_capture"],
         [1, "From file", "active", "record_capture"],
         [2, "Renamed", "active", "record_capture"],
@@ -62,7 +64,7 @@ describe("pipeline files", () => {
     })
 
     it("never overwrite what was changed on the server since, and say so", () => {
-      expect(each("drifting").map((one) => [one?.revision, one?.name])).to.deep.equal([
+      expect(pipelinesOf("drifting").map((pipeline) => [pipeline?.revision, pipeline?.name])).to.deep.equal([
         [1, "Drifting"],
         [2, "Changed by hand"],
         [2, "Changed by hand"],
@@ -76,19 +78,19 @@ describe("pipeline files", () => {
     })
 
     it("do not take a rotated secret for a change", async () => {
-      expect(each("secretive").map((one) => [one?.revision, one?.name])).to.deep.equal([
+      expect(pipelinesOf("secretive").map((pipeline) => [pipeline?.revision, pipeline?.name])).to.deep.equal([
         [1, "Secretive"],
         [2, "Secretive"],
         [3, "Secretive two"],
       ])
-      expect(await sent("secretive", secret)).to.equal(200)
+      expect(await sendTo("secretive", secret)).to.equal(200)
       expect(logged.join()).not.to.include("whsec_")
     })
 
     it("wait as proposed for a variable that is not set, take its secret when it is, and keep it", async () => {
-      expect(each("from-env").map((one) => one?.state)).to.deep.equal(["proposed", "active", "active"])
+      expect(pipelinesOf("from-env").map((pipeline) => pipeline?.state)).to.deep.equal(["proposed", "active", "active"])
       expect(starts.map(({ warned }) => warned.filter((text) => text.includes(variable)).length)).to.deep.equal([1, 0, 1])
-      expect([await sent("from-env", "env-SECRET-12-and-more"), await sent("from-env", "other")]).to.deep.equal([200, 401])
+      expect([await sendTo("from-env", "env-SECRET-12-and-more"), await sendTo("from-env", "other")]).to.deep.equal([200, 401])
       expect(logged.join()).not.to.include("env-SECRET-12-and-more")
     })
   })
@@ -100,13 +102,13 @@ describe("pipeline files", () => {
     for (let n = 0; n < 12; n++) write(`many-${n}.yaml`, capture(`Many ${n}`, "leads"))
     write("z.yaml", capture("Stray", "leads-2"))
     const host = await boot()
-    const listed = await host.api<{ event_pipelines: { slug: string; revision: number; write_target_datasets: string[] }[] }>(
+    const response = await host.api<{ event_pipelines: { slug: string; revision: number; write_target_datasets: string[] }[] }>(
       "GET",
       "/v1/event-pipelines?limit=200",
     )
-    expect(listed.body.event_pipelines).to.have.length(13)
-    expect(new Set(listed.body.event_pipelines.map(({ revision }) => revision))).to.deep.equal(new Set([1]))
-    expect(new Set(listed.body.event_pipelines.flatMap((one) => one.write_target_datasets))).to.deep.equal(
+    expect(response.body.event_pipelines).to.have.length(13)
+    expect(new Set(response.body.event_pipelines.map(({ revision }) => revision))).to.deep.equal(new Set([1]))
+    expect(new Set(response.body.event_pipelines.flatMap((pipeline) => pipeline.write_target_datasets))).to.deep.equal(
       new Set(["default.leads", "default.leads-2"]),
     )
     const datasets = await host.api<{ datasets: { slug: string }[] }>("GET", "/v1/datasets")
@@ -154,10 +156,10 @@ describe("pipeline files", () => {
     const host = await boot()
     const { body } = await host.api<{ event_pipelines: { slug: string }[] }>("GET", "/v1/event-pipelines")
     expect(body.event_pipelines.map(({ slug }) => slug)).to.deep.equal(["taken"])
-    const said = warned(host)
-    expect(said).to.have.length(2)
-    expect(said[0]).to.match(/crm is ignored: subfolders are not searched/)
-    expect(said[1]).to.match(/z\.YAML is ignored/)
+    const messages = warned(host)
+    expect(messages).to.have.length(2)
+    expect(messages[0]).to.match(/crm is ignored: subfolders are not searched/)
+    expect(messages[1]).to.match(/z\.YAML is ignored/)
   })
 
   it("are refused where they change what is fixed, or name one slug twice", async () => {

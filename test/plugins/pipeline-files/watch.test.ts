@@ -35,20 +35,20 @@ describe("watched pipeline files", () => {
   const pipeline = async () => (await host.api<Wire>("GET", "/v1/event-pipelines/watched")).body
 
   it("has a valid change live within a second", async () => {
-    const made = await pipeline()
-    expect((await host.send(made, {})).status).to.equal(201)
+    const wire = await pipeline()
+    expect((await host.send(wire, {})).status).to.equal(201)
     writeFileSync(file, document(202))
-    const took = await runningMs(() => until("202 from the changed file", async () => (await host.send(made, {})).status === 202))
+    const took = await runningMs(() => until("202 from the changed file", async () => (await host.send(wire, {})).status === 202))
     expectWithin(1_000, took, "a change going live")
-    expect((await pipeline()).revision).to.equal(made.revision + 1)
+    expect((await pipeline()).revision).to.equal(wire.revision + 1)
   })
 
   it("reports an invalid one with its line, and goes on with what was there", async () => {
     const before = await pipeline()
     writeFileSync(file, `${document(203)}pipelnie: []\n`)
     await until("the refusal being logged", () => host.logged.some((line) => line.includes("is not valid, and the previous version stays")))
-    const [said = ""] = host.logged.filter((line) => line.includes("the previous version stays"))
-    expect(said).to.match(/watched\.yaml:5:1: .*pipelnie/)
+    const [warning = ""] = host.logged.filter((line) => line.includes("the previous version stays"))
+    expect(warning).to.match(/watched\.yaml:5:1: .*pipelnie/)
     expect((await host.send(before, {})).status).to.equal(202)
     expect(await pipeline()).to.deep.equal(before)
     writeFileSync(file, document(203))
@@ -91,8 +91,8 @@ describe("watched pipeline files", () => {
     const started = await testHost({ plugins: [editor as never], env })
     try {
       expect(saved).to.equal(true)
-      const { body: made } = await started.api<Wire>("GET", "/v1/event-pipelines/early")
-      await until("the change made during the start", async () => (await started.send(made, {})).status === 202)
+      const { body: wire } = await started.api<Wire>("GET", "/v1/event-pipelines/early")
+      await until("the change made during the start", async () => (await started.send(wire, {})).status === 202)
     } finally {
       await started.stop()
       rmSync(own, { recursive: true })

@@ -24,27 +24,27 @@ onBothStores("what is counted beside events", ({ start, storage }) => {
     const env = await storage()
     const several = env["MILLRACE_STORAGE_URL"] !== undefined
     const first = await start({ env, dataDir })
-    const made = await new Bench(first).make({ name: "Counted", auth_mode: "hmac_sha256", request_schema })
+    const pipeline = await new Bench(first).make({ name: "Counted", auth_mode: "hmac_sha256", request_schema })
     const send = async (host: TestHost, event: object) => {
       const body = JSON.stringify(event)
-      const signature = createHmac("sha256", made.secret ?? "")
+      const signature = createHmac("sha256", pipeline.secret ?? "")
         .update(body)
         .digest("hex")
-      return (await post(`${host.url}/v1/inbound/${made.endpoint_id}`, body, { "x-signature-256": `sha256=${signature}` })).status
+      return (await post(`${host.url}/v1/inbound/${pipeline.endpoint_id}`, body, { "x-signature-256": `sha256=${signature}` })).status
     }
     const early = several ? await start({ env, dataDir }) : undefined
     expect([await send(first, { total: 1 }), await send(first, { total: "1" })]).to.deep.equal([200, 400])
     if (early) expect([await send(early, { total: 2 }), await send(early, { coupon: "x" })]).to.deep.equal([200, 400])
     await first.stop()
-    const left = early ?? (await start({ env, dataDir }))
-    if (!early) expect([await send(left, { total: 2 }), await send(left, { coupon: "x" })]).to.deep.equal([200, 400])
-    const { body } = await left.api<Report>("GET", "/v1/event-pipelines/counted/drift")
+    const firstHost = early ?? (await start({ env, dataDir }))
+    if (!early) expect([await send(firstHost, { total: 2 }), await send(firstHost, { coupon: "x" })]).to.deep.equal([200, 400])
+    const { body } = await firstHost.api<Report>("GET", "/v1/event-pipelines/counted/drift")
     expect(body).to.deep.include({ events: 4, rejected: 2 })
     expect(body.drift.map(({ path, rejected }) => [path, rejected])).to.have.deep.members([
       ["/total", 1],
       ["/coupon", 1],
     ])
-    const { secrets } = (await left.api<{ secrets: object[] }>("GET", "/v1/event-pipelines/counted/secrets")).body
+    const { secrets } = (await firstHost.api<{ secrets: object[] }>("GET", "/v1/event-pipelines/counted/secrets")).body
     expect(secrets[0]).to.deep.include({ verified_events: 4, verified_last_hour: 4 })
   })
 
@@ -56,12 +56,12 @@ onBothStores("what is counted beside events", ({ start, storage }) => {
     if (several) hosts.push(await start({ env, dataDir: folder }))
     const [first = hosts[0] as TestHost, last = first] = hosts
     const bench = new Bench(first)
-    const made = await bench.make({ name: "Edited", request_schema })
+    const pipeline = await bench.make({ name: "Edited", request_schema })
     const beside = await bench.make({ name: "Beside" })
-    let sent = 0
+    let sentCount = 0
     const sendOn = async (host: TestHost) => {
-      for (const { endpoint_id } of [made, beside])
-        expect((await post(`${host.url}/v1/inbound/${endpoint_id}`, { total: ++sent })).status).to.equal(200)
+      for (const { endpoint_id } of [pipeline, beside])
+        expect((await post(`${host.url}/v1/inbound/${endpoint_id}`, { total: ++sentCount })).status).to.equal(200)
     }
     for (let edit = 1; edit <= 4; edit++) {
       for (const host of hosts) await sendOn(host)
@@ -77,7 +77,7 @@ onBothStores("what is counted beside events", ({ start, storage }) => {
     }
     for (const host of hosts) {
       const { body } = await host.api<Report>("GET", "/v1/event-pipelines/beside/drift")
-      expect(body.events).to.equal(sent / 2)
+      expect(body.events).to.equal(sentCount / 2)
       expect(host.logged.filter((line) => line.includes("could not be written"))).to.deep.equal([])
     }
   })

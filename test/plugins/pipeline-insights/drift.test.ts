@@ -79,22 +79,27 @@ describe("schema drift", () => {
   after(() => host.stop())
 
   const reportOf = async (slug: string) => (await host.api<Report>("GET", `/v1/event-pipelines/${slug}/drift`)).body
-  const shown = ({ drift }: Report) => drift.map(({ kind, path }) => `${kind} ${path}`)
+  const differences = ({ drift }: Report) => drift.map(({ kind, path }) => `${kind} ${path}`)
 
   it("explains rejected events by their fields, types and values, and gives a patch that takes them in", async () => {
-    const made = await bench.make({ name: "Orders", request_schema: schema })
-    await sendAll(host, made, times(5, order))
+    const pipeline = await bench.make({ name: "Orders", request_schema: schema })
+    await sendAll(host, pipeline, times(5, order))
     const refused = [
       { ...order, coupon: "SECRET-COUPON" },
       { ...order, total: "12" },
       { ...order, status: "refunded" },
       { ...order, items: [{ price: 2 }] },
     ]
-    expect(await sendAll(host, made, refused)).to.deep.equal([400, 400, 400, 400])
+    expect(await sendAll(host, pipeline, refused)).to.deep.equal([400, 400, 400, 400])
     const report = await reportOf("orders")
     expect(report).to.deep.include({ events: 9, rejected: 4, sampled: 9, learning: true, truncated: false })
-    expect(shown(report)).to.have.members(["new_field /coupon", "type_changed /total", "enum_grew /status", "field_gone /items/*/sku"])
-    for (const one of report.drift) expect(one, one.path).to.deep.include({ rejected: 1, events: 1 })
+    expect(differences(report)).to.have.members([
+      "new_field /coupon",
+      "type_changed /total",
+      "enum_grew /status",
+      "field_gone /items/*/sku",
+    ])
+    for (const difference of report.drift) expect(difference, difference.path).to.deep.include({ rejected: 1, events: 1 })
     const grown = report.drift.find(({ kind }) => kind === "enum_grew")
     expect(grown).to.deep.include({ new_values: 1, patch: [] })
     const [execution] = grown?.executions ?? []
@@ -112,21 +117,21 @@ describe("schema drift", () => {
       schema,
     )
     expect((await host.api("POST", "/v1/event-pipelines/apply", { documents, force: true })).status).to.equal(200)
-    expect(await sendAll(host, made, refused)).to.deep.equal([200, 200, 400, 200])
+    expect(await sendAll(host, pipeline, refused)).to.deep.equal([200, 200, 400, 200])
     const after = await reportOf("orders")
     expect(after).to.deep.include({ baseline_events: 9, events: 4 })
-    expect(shown(after)).to.deep.equal(["enum_grew /status"])
+    expect(differences(after)).to.deep.equal(["enum_grew /status"])
   })
 
   it("finds what is new and gone without a schema, once enough came to compare with", async () => {
-    const made = await bench.make({ name: "Loose" })
-    await sendAll(host, made, times(110, order))
+    const pipeline = await bench.make({ name: "Loose" })
+    await sendAll(host, pipeline, times(110, order))
     expect(await reportOf("loose")).to.deep.include({ drift: [], learning: false, events: 110 })
     const { customer: _, ...less } = order
-    await sendAll(host, made, times(60, { ...less, status: "lost", total: "12", refund: { at: "2026-01-01" } }))
+    await sendAll(host, pipeline, times(60, { ...less, status: "lost", total: "12", refund: { at: "2026-01-01" } }))
     const report = await reportOf("loose")
-    expect(shown(report)).to.have.members(["new_field /refund", "type_changed /total", "enum_grew /status", "field_gone /customer"])
-    const of = (kind: string) => report.drift.find((one) => one.kind === kind)
+    expect(differences(report)).to.have.members(["new_field /refund", "type_changed /total", "enum_grew /status", "field_gone /customer"])
+    const of = (kind: string) => report.drift.find((difference) => difference.kind === kind)
     expect(of("new_field")).to.deep.include({ events: 60, rejected: 0, types: ["object"], patch: [] })
     expect(of("type_changed")).to.deep.include({ events: 60, types: ["string"], types_before: ["integer"] })
     expect(of("field_gone")).to.deep.include({ events: 60 })
@@ -144,8 +149,8 @@ describe("schema drift", () => {
       auth_mode: "none",
       request_schema: { ...schema, additionalProperties: false },
     }
-    const planOf = async (given: object) => {
-      const documents = [{ path: "planned.yaml", document: given }]
+    const planOf = async (input: object) => {
+      const documents = [{ path: "planned.yaml", document: input }]
       return (
         await host.api<{ changes: { warnings: string[] }[] }>("POST", "/v1/event-pipelines/plan", { documents })
       ).body.changes[0]?.warnings.join(" ")
@@ -162,45 +167,45 @@ describe("schema drift", () => {
   })
 
   it("does not count tests, replays, and events that did not verify", async () => {
-    const made = await bench.make({ name: "Quiet", request_schema: schema, auth_mode: "shared_secret_header" })
-    const headers = { "x-webhook-secret": made.secret ?? "" }
-    await sendAll(host, made, [order], headers)
-    await sendAll(host, made, [{ ...order, total: "1" }], { "x-webhook-secret": "wrong" })
-    await sendAll(host, made, [{ ...order, total: "1" }], { ...headers, "x-service-test": "true" })
-    await sendAll(host, made, [{ ...order, total: "1", is_test: true }], headers)
+    const pipeline = await bench.make({ name: "Quiet", request_schema: schema, auth_mode: "shared_secret_header" })
+    const headers = { "x-webhook-secret": pipeline.secret ?? "" }
+    await sendAll(host, pipeline, [order], headers)
+    await sendAll(host, pipeline, [{ ...order, total: "1" }], { "x-webhook-secret": "wrong" })
+    await sendAll(host, pipeline, [{ ...order, total: "1" }], { ...headers, "x-service-test": "true" })
+    await sendAll(host, pipeline, [{ ...order, total: "1", is_test: true }], headers)
     const { id } = await bench.newest("quiet")
     await host.api("POST", `/v1/event-pipelines/quiet/executions/${id}/replay`, {})
     expect(await reportOf("quiet")).to.deep.include({ events: 1, rejected: 0, drift: [] })
   })
 
   it("keeps names, types and counts, and no value", async () => {
-    const made = await bench.make({ name: "Private" })
+    const pipeline = await bench.make({ name: "Private" })
     const body = { name: "Ada-VALUE", "ada@example.com": 1, "0123456789abcdef": 2, note: "x".repeat(500), list: ["ITEM-VALUE"] }
-    await sendAll(host, made, times(3, body))
+    await sendAll(host, pipeline, times(3, body))
     const report = await reportOf("private")
     expect(report.fields.map(({ path }) => path)).to.deep.equal(["/?", "/list", "/list/*", "/name", "/note"])
-    const kept = JSON.stringify(await host.get(Store).open(SchemaSketches, host.organization.id).get(made.id))
-    for (const value of ["VALUE", "ada@", "0123456789", "xxxx"]) expect(kept).not.to.include(value)
+    const stored = JSON.stringify(await host.get(Store).open(SchemaSketches, host.organization.id).get(pipeline.id))
+    for (const value of ["VALUE", "ada@", "0123456789", "xxxx"]) expect(stored).not.to.include(value)
   })
 
   it("stays small under any events, says so, and still finds what is common", async () => {
-    const made = await bench.make({ name: "Hostile" })
+    const pipeline = await bench.make({ name: "Hostile" })
     const wide = Object.fromEntries(Array.from({ length: 20_000 }, (_, at) => [`k${at.toString(36)}z`, at]))
     const deep = JSON.parse(`${'{"a":'.repeat(60)}1${"}".repeat(60)}`) as object
     const odd = JSON.parse('{"__proto__":{"polluted":1},"constructor":{"prototype":1},"toString":"x","a.b":1,"$where":"1"}') as object
-    await sendAll(host, made, [wide, deep, odd, { list: Array.from({ length: 5_000 }, (_, at) => ({ [`f${at}`]: at })) }])
+    await sendAll(host, pipeline, [wide, deep, odd, { list: Array.from({ length: 5_000 }, (_, at) => ({ [`f${at}`]: at })) }])
     for (let round = 0; round < 30; round++) {
       const noise = Object.fromEntries(Array.from({ length: 90 }, (_, at) => [`n${round.toString(36)}x${at.toString(36)}`, "v"]))
-      await sendAll(host, made, [noise])
+      await sendAll(host, pipeline, [noise])
     }
-    await sendAll(host, made, times(60, { common: 1 }))
+    await sendAll(host, pipeline, times(60, { common: 1 }))
     const report = await reportOf("hostile")
     expect(report.truncated).to.equal(true)
     expect(report.fields.length).to.be.at.most(200)
     expect(report.fields.map(({ path }) => path)).to.include("/common")
     expect(({} as Record<string, unknown>)["polluted"]).to.equal(undefined)
-    const kept = JSON.stringify(await host.get(Store).open(SchemaSketches, host.organization.id).get(made.id))
-    expect(kept.length).to.be.below(1_000_000)
+    const stored = JSON.stringify(await host.get(Store).open(SchemaSketches, host.organization.id).get(pipeline.id))
+    expect(stored.length).to.be.below(1_000_000)
   })
 
   it("is estimated where more come than are looked at", () => {
@@ -221,8 +226,8 @@ describe("schema drift", () => {
     const sketch = emptySketch()
     const hash = hasher(Buffer.alloc(32), "pipeline")
     observe(sketch, { x: 1 }, { at: "2026-01-01T00:00:00.000Z", execution: "e", rejected: true, weight: 1 }, hash)
-    const found = driftOf({ schema: circular, baseline: null, current: sketch, hash })
-    expect(found.map(({ kind, path }) => [kind, path])).to.deep.equal([["type_changed", "/x"]])
+    const drifts = driftOf({ schema: circular, baseline: null, current: sketch, hash })
+    expect(drifts.map(({ kind, path }) => [kind, path])).to.deep.equal([["type_changed", "/x"]])
   })
 
   it("adds late events of an earlier document to those before the newest", async () => {
@@ -271,12 +276,12 @@ describe("schema drift", () => {
     const { body: key } = await host.api<{ secret: string }>("POST", "/v1/api-keys", { name: "guest", role: "guest" })
     expect((await host.api("GET", "/v1/event-pipelines/orders/drift", undefined, { key: key.secret })).status).to.equal(403)
     expect((await host.api("GET", "/v1/event-pipelines/nobodys/drift")).status).to.equal(404)
-    const made = await bench.make({ name: "Told", request_schema: schema })
-    await sendAll(host, made, times(2, { ...order, total: "12" }))
+    const pipeline = await bench.make({ name: "Told", request_schema: schema })
+    await sendAll(host, pipeline, times(2, { ...order, total: "12" }))
     await reportOf("told")
-    await sendAll(host, made, times(2, { ...order, total: "12" }))
+    await sendAll(host, pipeline, times(2, { ...order, total: "12" }))
     await reportOf("told")
-    const told = (await host.broadcasts("schema_drift")).filter(({ data }) => (data as { pipeline: string }).pipeline === "told")
-    expect(told.map(({ data }) => (data as { path: string }).path)).to.deep.equal(["/total"])
+    const broadcasts = (await host.broadcasts("schema_drift")).filter(({ data }) => (data as { pipeline: string }).pipeline === "told")
+    expect(broadcasts.map(({ data }) => (data as { path: string }).path)).to.deep.equal(["/total"])
   })
 })

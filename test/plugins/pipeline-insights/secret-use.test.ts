@@ -42,10 +42,10 @@ onStoresInTurn("the use of secrets", ({ start }) => {
   const secretsOf = async (slug: string) =>
     (await host.api<{ secrets: Evidence[] }>("GET", `/v1/event-pipelines/${slug}/secrets`)).body.secrets
   const rotated = async (name: string) => {
-    const made = await bench.make({ name, auth_mode: "hmac_sha256" })
-    expect(await send(made.inbound_url, made.secret ?? "", "198.51.100.7")).to.equal(200)
-    const { body } = await host.api<{ secret: string }>("POST", `/v1/event-pipelines/${made.slug}/rotate-secret`, { overlap: "24h" })
-    return { ...made, old: made.secret ?? "", fresh: body.secret }
+    const pipeline = await bench.make({ name, auth_mode: "hmac_sha256" })
+    expect(await send(pipeline.inbound_url, pipeline.secret ?? "", "198.51.100.7")).to.equal(200)
+    const { body } = await host.api<{ secret: string }>("POST", `/v1/event-pipelines/${pipeline.slug}/rotate-secret`, { overlap: "24h" })
+    return { ...pipeline, old: pipeline.secret ?? "", fresh: body.secret }
   }
   const end = <T>(slug: string, id: string, body: object = {}) => host.api<T>("POST", `/v1/event-pipelines/${slug}/secrets/${id}/end`, body)
 
@@ -89,7 +89,7 @@ onStoresInTurn("the use of secrets", ({ start }) => {
 
   it("has gone quiet once the newer secret alone was used for longer than the old one's pauses were", async () => {
     const { slug, inbound_url, old, fresh } = await rotated("Quiet")
-    for (let each = 0; each < 3; each++) {
+    for (let value = 0; value < 3; value++) {
       clock.step(4 * minuteMs)
       expect(await send(inbound_url, old)).to.equal(200)
     }
@@ -108,9 +108,9 @@ onStoresInTurn("the use of secrets", ({ start }) => {
   })
 
   it("keeps a bounded set of addresses, and says that there were more", async () => {
-    const made = await bench.make({ name: "Many", auth_mode: "hmac_sha256" })
-    for (let each = 0; each < 30; each++) await send(made.inbound_url, made.secret ?? "", `198.18.${each}.1`)
-    const [current] = await secretsOf(made.slug)
+    const pipeline = await bench.make({ name: "Many", auth_mode: "hmac_sha256" })
+    for (let value = 0; value < 30; value++) await send(pipeline.inbound_url, pipeline.secret ?? "", `198.18.${value}.1`)
+    const [current] = await secretsOf(pipeline.slug)
     expect(current?.addresses).to.have.length(20)
     expect(current).to.deep.include({ verified_events: 30, more_addresses: true })
   })
@@ -143,7 +143,7 @@ describe("counts of the use of a secret", () => {
   })
 
   it("show addresses as the settings say", () => {
-    expect(["full", "network", "none"].map((shown) => shownAddress("192.0.2.77", shown as "full"))).to.deep.equal([
+    expect(["full", "network", "none"].map((privacy) => shownAddress("192.0.2.77", privacy as "full"))).to.deep.equal([
       "192.0.2.77",
       "192.0.2.0/24",
       "",

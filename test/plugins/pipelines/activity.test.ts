@@ -100,8 +100,8 @@ onBothStores("what is shown of pipelines", ({ start }) => {
     const pipelines = host.get(Store).open(Pipelines, host.organization.id)
     const { document } = (await pipelines.get(id)) ?? {}
     await host.get(UnitsOfWork).run(async (work) => {
-      const left = { ...document, pipeline: [{ type: "gone.action" }] }
-      work.in(Pipelines, host.organization.id).update(id, { $set: { document: left as never } })
+      const unknownAction = { ...document, pipeline: [{ type: "gone.action" }] }
+      work.in(Pipelines, host.organization.id).update(id, { $set: { document: unknownAction as never } })
     })
     const refused = await host.api<{ message: string; details: { reason: string } }>("GET", `/v1/event-pipelines/${slug}/graph`)
     expect([refused.status, refused.body.details.reason]).to.deep.equal([400, "not_compiled"])
@@ -132,7 +132,7 @@ onBothStores("what is shown of pipelines", ({ start }) => {
     const busy = counted.minutes.filter(({ accepted, rejected }) => accepted + rejected > 0)
     expect(busy.length).to.be.greaterThan(1)
     expect(busy.reduce((sum, { accepted }) => sum + accepted, 0)).to.equal(3)
-    expect(counted.pipelines.map(({ slug: one, accepted, rejected }) => [one, accepted, rejected])).to.deep.equal([[slug, 3, 1]])
+    expect(counted.pipelines.map(({ slug: value, accepted, rejected }) => [value, accepted, rejected])).to.deep.equal([[slug, 3, 1]])
     const { p50_ms, p99_ms } = counted.latency
     expect(p50_ms).to.be.greaterThan(0)
     expect(p99_ms).to.be.at.least(p50_ms ?? 0)
@@ -151,12 +151,12 @@ onBothStores("what is shown of pipelines", ({ start }) => {
     // Of whole blocks of minutes and of parts of them, all say the same.
     for (const minutes of [1, 9, 11, 25, 298, 312, 1_440]) {
       const all = await activity(`?minutes=${minutes}`)
-      const one = await activity(`?minutes=${minutes}&slug=${slug}`)
+      const item = await activity(`?minutes=${minutes}&slug=${slug}`)
       const sum = (list: readonly { accepted: number }[]) => list.reduce((total, { accepted }) => total + accepted, 0)
       expect([sum(all.minutes), sum(all.pipelines)], String(minutes)).to.deep.equal([all.accepted, all.accepted])
-      expect([sum(one.minutes), sum(one.pipelines)], String(minutes)).to.deep.equal([one.accepted, one.accepted])
-      expect(all.pipelines.filter((of) => of.slug === slug)).to.deep.equal(one.pipelines)
-      expect(one.accepted, String(minutes)).to.equal(minutes < 300 ? 1 : 4)
+      expect([sum(item.minutes), sum(item.pipelines)], String(minutes)).to.deep.equal([item.accepted, item.accepted])
+      expect(all.pipelines.filter((of) => of.slug === slug)).to.deep.equal(item.pipelines)
+      expect(item.accepted, String(minutes)).to.equal(minutes < 300 ? 1 : 4)
     }
   })
 })
@@ -173,8 +173,8 @@ describe("latencies in buckets", () => {
     expect(twice.counts).to.deep.equal([1_998, 0, 2])
     expect(twice.latencies.reduce((sum, count) => sum + count)).to.equal(2_000)
     for (const share of [0.5, 0.95, 0.99]) {
-      const found = latencyAt(twice.latencies, share) ?? 0
-      expect(found / (share * 1_000), String(share)).to.be.within(0.8, 1.2)
+      const latency = latencyAt(twice.latencies, share) ?? 0
+      expect(latency / (share * 1_000), String(share)).to.be.within(0.8, 1.2)
     }
     expect(latencyAt(emptyMinute.latencies, 0.5)).to.equal(null)
     expect([bucketOf(0), bucketOf(Number.NaN), bucketOf(1e12)]).to.deep.equal([0, 0, 40])
@@ -188,11 +188,11 @@ describe("counts of a pipeline in a block of minutes", () => {
     fc.assert(
       fc.property(block, (minutes) => {
         const text = writeBlock(new Map(minutes))
-        expect([...readBlock(text)]).to.deep.equal(minutes.toSorted(([one], [other]) => one - other))
+        expect([...readBlock(text)]).to.deep.equal(minutes.toSorted(([left], [right]) => left - right))
         const [last, sums] = readSums(text)
         expect(last).to.equal(Math.max(...minutes.map(([minute]) => minute)))
         expect(sums).to.deep.equal(
-          minutes.map(([, each]) => each).reduce((all, each) => all.map((sum, at) => sum + (each[at] ?? 0)) as never),
+          minutes.map(([, items]) => items).reduce((all, items) => all.map((sum, at) => sum + (items[at] ?? 0)) as never),
         )
       }),
     )

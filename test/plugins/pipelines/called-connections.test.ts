@@ -19,7 +19,7 @@ const credentials = { base_url: "https://api.example.com", headers: { Authorizat
 
 describe("integrations that pipelines name", () => {
   let host: TestHost
-  let made = 0
+  let count = 0
   before(async () => {
     host = await testHost()
     await host.api("POST", "/v1/integrations-connect", { app: "http", name: "Private", credentials })
@@ -27,8 +27,8 @@ describe("integrations that pipelines name", () => {
   })
   after(() => host.stop())
 
-  const create = (given: object) =>
-    host.api<Saved>("POST", "/v1/event-pipelines", { name: `Pipeline ${++made}`, auth_mode: "none", ...given })
+  const create = (input: object) =>
+    host.api<Saved>("POST", "/v1/event-pipelines", { name: `Pipeline ${++count}`, auth_mode: "none", ...input })
   const put = (slug: string, change: object) => host.api<Saved>("PUT", `/v1/event-pipelines/${slug}`, change)
   const warned = ({ warnings }: { warnings: string[] }) => warnings.filter((text) => text.startsWith("missing-connection: ")).length
   const onError = {
@@ -47,8 +47,8 @@ describe("integrations that pipelines name", () => {
       const validated = await host.api<{ findings: { rule: string; pointer: string }[] }>("POST", "/v1/event-pipelines/validate", {
         document: { name: "Any", auth_mode: "none", ...document },
       })
-      const found = validated.body.findings.filter(({ rule }) => rule === "missing-connection")
-      expect(found.map(({ pointer }) => pointer)).to.deep.equal([`/${path.replaceAll(".", "/")}`])
+      const findings = validated.body.findings.filter(({ rule }) => rule === "missing-connection")
+      expect(findings.map(({ pointer }) => pointer)).to.deep.equal([`/${path.replaceAll(".", "/")}`])
       for (const refused of [await create({ ...document, state: "active" }), await put(saved.body.slug, { state: "active" })]) {
         expect([refused.status, refused.body.details.reason]).to.deep.equal([400, "connection_missing"])
         expect(refused.body.details.fields.map((field) => field.path)).to.deep.equal([path])

@@ -12,11 +12,11 @@ const sign = (secret: string, body: string) => ({
 })
 
 describe("the screens of pipelines", () => {
-  const shown = consoleUnderTest()
+  const testConsole = consoleUnderTest()
   let leads: Made
   let orders: Made
   before(async () => {
-    const bench = new Bench(shown.host)
+    const bench = new Bench(testConsole.host)
     leads = await bench.make({
       name: "Website leads",
       request_schema: { type: "object", required: ["email"], properties: { email: { type: "string" } }, additionalProperties: false },
@@ -34,12 +34,12 @@ describe("the screens of pipelines", () => {
   })
 
   it("list them with what came, and draw one", async () => {
-    const page = await shown.signedIn("/console/event_pipelines")
+    const page = await testConsole.signedIn("/console/event_pipelines")
     const row = page.getByRole("row").filter({ hasText: "Website leads" })
     await until("the counts", async () => ((await row.textContent()) ?? "").includes("12") || undefined)
     await page.getByText("onerror").waitFor()
-    await shown.looksRight(page, "pipelines")
-    await shown.tabTo(page, "Website leads")
+    await testConsole.looksRight(page, "pipelines")
+    await testConsole.tabTo(page, "Website leads")
     await page.keyboard.press("Enter")
     await page.getByRole("heading", { name: "Website leads" }).waitFor()
     const picture = page.locator("img")
@@ -47,13 +47,13 @@ describe("the screens of pipelines", () => {
     const width = "document.querySelector('main img').decode().then(() => document.querySelector('main img').naturalWidth)"
     expect(await page.evaluate(width)).to.be.greaterThan(200)
     await page.getByRole("row").filter({ hasText: "dataset.write" }).waitFor()
-    await shown.looksRight(page, "pipeline-graph")
+    await testConsole.looksRight(page, "pipeline-graph")
     expect(await page.title()).to.not.equal("hit")
   })
 
   it("edit one with the service's own findings, show what would change, and apply it", async () => {
-    const page = await shown.signedIn("/console/event_pipelines/website-leads")
-    await shown.tabTo(page, "Document")
+    const page = await testConsole.signedIn("/console/event_pipelines/website-leads")
+    await testConsole.tabTo(page, "Document")
     await page.keyboard.press("Enter")
     const editor = page.getByRole("textbox", { name: "Document" })
     await editor.waitFor()
@@ -66,24 +66,24 @@ describe("the screens of pipelines", () => {
     const plan = page.getByRole("region", { name: "Plan", exact: true })
     await plan.getByText("1 field changes: name.").waitFor()
     await plan.getByRole("region", { name: "name after" }).getByText("Leads of the site").waitFor()
-    await shown.looksRight(page, "pipeline-plan")
+    await testConsole.looksRight(page, "pipeline-plan")
     await page
       .locator(".same")
       .filter({ hasText: "event_pipelines.update" })
       .getByText("--name 'Leads of the site'")
       .waitFor({ state: "attached" })
     // Somebody else was faster: what was typed stays, and is planned against what it is now.
-    await shown.host.invoke("event_pipelines.update", { slug: "website-leads", state: "disabled" })
-    await shown.tabTo(page, "Apply as revision 2")
+    await testConsole.host.invoke("event_pipelines.update", { slug: "website-leads", state: "disabled" })
+    await testConsole.tabTo(page, "Apply as revision 2")
     await page.keyboard.press("Enter")
     await page.getByRole("alert").getByText("revision").waitFor()
     await editor.getByText("name: Leads of the site").waitFor()
     await editor.press("Control+Enter")
     await plan.getByText("2 fields change: name, state.").waitFor()
-    await shown.tabTo(page, "Apply as revision 3")
+    await testConsole.tabTo(page, "Apply as revision 3")
     await page.keyboard.press("Enter")
     await page.getByText("Saved as revision 3.").waitFor()
-    const { body } = await shown.host.api<{ name: string; revision: number; pipeline: unknown[] }>(
+    const { body } = await testConsole.host.api<{ name: string; revision: number; pipeline: unknown[] }>(
       "GET",
       "/v1/event-pipelines/website-leads",
     )
@@ -91,7 +91,7 @@ describe("the screens of pipelines", () => {
   })
 
   it("complete fields by the schema", async () => {
-    const page = await shown.signedIn("/console/new-pipeline")
+    const page = await testConsole.signedIn("/console/new-pipeline")
     const editor = page.getByRole("textbox", { name: "Document" })
     await editor.waitFor()
     await editor.press("Control+End")
@@ -100,35 +100,35 @@ describe("the screens of pipelines", () => {
     await page.locator(".cm-tooltip-autocomplete").getByText("status", { exact: true }).waitFor()
     await page.keyboard.press("Escape")
     await rewrite(page, "Document", () => "name: Shop\nauth_mode: hmac_sha256\npipeline: []\n")
-    await shown.tabTo(page, "Create")
+    await testConsole.tabTo(page, "Create")
     await page.keyboard.press("Enter")
     await page.getByText("The secret, shown this once:").waitFor()
-    await shown.looksRight(page, "pipeline-new")
+    await testConsole.looksRight(page, "pipeline-new")
     await page.getByRole("link", { name: "Shop" }).press("Enter")
     await page.getByRole("heading", { name: "Shop" }).waitFor()
     expect(await page.getByText("shown this once").count()).to.equal(0)
   })
 
   it("try an earlier event, and change nothing", async () => {
-    const page = await shown.signedIn("/console/event_pipelines/website-leads?view=test")
+    const page = await testConsole.signedIn("/console/event_pipelines/website-leads?view=test")
     await page.getByRole("combobox", { name: "an earlier event" }).selectOption({ index: 1 })
-    await shown.tabTo(page, "Run")
+    await testConsole.tabTo(page, "Run")
     const executions = async () => {
-      const { body } = await shown.host.api<{ executions: unknown[] }>("GET", "/v1/event-pipelines/website-leads/executions")
+      const { body } = await testConsole.host.api<{ executions: unknown[] }>("GET", "/v1/event-pipelines/website-leads/executions")
       return body.executions.length
     }
     const before = await executions()
     await page.keyboard.press("Enter")
     await page.getByRole("region", { name: "Outcome" }).waitFor()
-    await shown.looksRight(page, "pipeline-test")
+    await testConsole.looksRight(page, "pipeline-test")
     expect(await executions()).to.equal(before)
   })
 
   it("take drift into the schema, over the editor", async () => {
-    const page = await shown.signedIn("/console/event_pipelines/website-leads?view=drift")
+    const page = await testConsole.signedIn("/console/event_pipelines/website-leads?view=drift")
     await page.getByRole("row").filter({ hasText: "/coupon" }).first().waitFor()
-    await shown.looksRight(page, "pipeline-drift")
-    await shown.tabTo(page, "Take it into the schema")
+    await testConsole.looksRight(page, "pipeline-drift")
+    await testConsole.tabTo(page, "Take it into the schema")
     await page.keyboard.press("Enter")
     const editor = page.getByRole("textbox", { name: "Document" })
     await editor.getByText("coupon:").waitFor()
@@ -137,29 +137,29 @@ describe("the screens of pipelines", () => {
   })
 
   it("rotate a secret, and end the old one with what that would have cost", async () => {
-    const page = await shown.signedIn("/console/event_pipelines/orders?view=secrets")
+    const page = await testConsole.signedIn("/console/event_pipelines/orders?view=secrets")
     const rotate = page.getByRole("region", { name: "Rotate" })
     await rotate.waitFor()
     await rotate.getByRole("button", { name: "Rotate" }).press("Enter")
     await page.getByRole("dialog").getByRole("button", { name: "Rotate" }).press("Enter")
     await page.getByText("The secret, shown this once:").waitFor()
     await page.getByText("may still be in use").waitFor()
-    await shown.looksRight(page, "pipeline-secrets")
+    await testConsole.looksRight(page, "pipeline-secrets")
     await page.getByRole("button", { name: "End", exact: true }).press("Enter")
     await page.getByRole("dialog").getByText("1 event of the last hour would have failed without it.").waitFor()
     await page.getByRole("dialog").getByRole("button", { name: "End it" }).press("Enter")
     await page.getByText("may still be in use").waitFor({ state: "detached" })
-    await page.goto(`${shown.host.url}/console/event_pipelines/orders?view=sender`)
+    await page.goto(`${testConsole.host.url}/console/event_pipelines/orders?view=sender`)
     await page.getByText(orders.inbound_url).first().waitFor()
-    await shown.looksRight(page, "pipeline-sender")
+    await testConsole.looksRight(page, "pipeline-sender")
   })
 
   it("take a secret that the sender made, where there is none yet", async () => {
-    const made = { name: "Payments", auth_mode: "provider_signature", auth_config: { provider: "stripe" }, pipeline: [] }
-    const { slug } = await new Bench(shown.host).make(made)
-    const page = await shown.signedIn(`/console/event_pipelines/${slug}?view=secrets`)
+    const document = { name: "Payments", auth_mode: "provider_signature", auth_config: { provider: "stripe" }, pipeline: [] }
+    const { slug } = await new Bench(testConsole.host).make(document)
+    const page = await testConsole.signedIn(`/console/event_pipelines/${slug}?view=secrets`)
     await page.getByText("no event verifies").waitFor()
-    await shown.tabTo(page, "the sender's secret")
+    await testConsole.tabTo(page, "the sender's secret")
     await page.keyboard.type("whsec_of-the-sender")
     await page.keyboard.press("Enter")
     await page.getByRole("dialog").getByRole("button", { name: "Give" }).press("Enter")
@@ -168,19 +168,19 @@ describe("the screens of pipelines", () => {
   })
 
   it("show a member no button that is refused", async () => {
-    const { body } = await shown.host.api<{ secret: string }>("POST", "/v1/api-keys", { name: "Member", role: "member" })
-    const page = await shown.signedIn("/console/event_pipelines/orders", { key: body.secret })
+    const { body } = await testConsole.host.api<{ secret: string }>("POST", "/v1/api-keys", { name: "Member", role: "member" })
+    const page = await testConsole.signedIn("/console/event_pipelines/orders", { key: body.secret })
     const views = page.getByRole("navigation", { name: "Views" })
     await views.waitFor()
     expect(await views.getByRole("link").allTextContents()).to.deep.equal(["Graph", "Document", "Test", "Drift", "Sending", "Send"])
   })
 
   it("show what comes in on the overview, at the hours of the reader's clock", async () => {
-    const page = await shown.signedIn("/console/event_pipelines")
+    const page = await testConsole.signedIn("/console/event_pipelines")
     const debugging = await page.context().newCDPSession(page)
     await debugging.send("Emulation.setTimezoneOverride", { timezoneId: "Asia/Kolkata" })
     await page.addInitScript(noteDrawn)
-    await page.goto(`${shown.host.url}/console`)
+    await page.goto(`${testConsole.host.url}/console`)
     const card = page.getByRole("region", { name: "Events a minute" })
     await card.getByText("rejected in the last hour").waitFor()
     await card.locator("canvas").waitFor()
@@ -190,10 +190,10 @@ describe("the screens of pipelines", () => {
       return drawn.length > 1 && drawn
     })
     // The last hour as it was drawn, which may be some minutes ago by now.
-    const { minutes } = await shown.host.invoke<{ minutes: { at: string }[] }>("event_pipelines.activity", { minutes: 70 })
+    const { minutes } = await testConsole.host.invoke<{ minutes: { at: string }[] }>("event_pipelines.activity", { minutes: 70 })
     const clock = new Intl.DateTimeFormat("en-GB", { timeZone: "Asia/Kolkata", hour: "2-digit", minute: "2-digit" })
     expect(minutes.map(({ at }) => clock.format(new Date(at)))).to.include.members(hours)
-    await shown.looksRight(page, "overview-events")
+    await testConsole.looksRight(page, "overview-events")
   })
 })
 

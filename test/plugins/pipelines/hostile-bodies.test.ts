@@ -21,7 +21,7 @@ describe("bodies that can't be kept", () => {
   }
   for (const [name, body] of Object.entries(bodies)) {
     it(`refuse ${name}, and keep an entry`, async () => {
-      const made = await bench.make({
+      const pipeline = await bench.make({
         name,
         pipeline: [
           { type: "dataset.write", dataset_slug: "kept", row: { n: "{{ event.n }}" } },
@@ -29,10 +29,10 @@ describe("bodies that can't be kept", () => {
         ],
       })
       const before = await bench.books()
-      const { status, body: answer } = await post(made.inbound_url, body)
+      const { status, body: answer } = await post(pipeline.inbound_url, body)
       expect(status).to.equal(400)
       expect(answer).to.have.property("code", "invalid_argument")
-      expect((await bench.newest(made.slug)).status).to.equal("rejected")
+      expect((await bench.newest(pipeline.slug)).status).to.equal("rejected")
       const after = await bench.books()
       expect([after.rows, after.jobs]).to.deep.equal([before.rows, before.jobs])
     })
@@ -40,9 +40,9 @@ describe("bodies that can't be kept", () => {
 
   it("store a property named __proto__ under another name, with a note", async () => {
     const pipeline = [{ type: "dataset.write", dataset_slug: "kept", row: { n: "{{ event.n }}" } }]
-    const made = await bench.make({ name: "Prototype", pipeline })
-    expect((await post(made.inbound_url, '{"n":{"__proto__":{"a":1}}}')).status).to.equal(200)
-    const entry = await bench.newest(made.slug)
+    const createdPipeline = await bench.make({ name: "Prototype", pipeline })
+    expect((await post(createdPipeline.inbound_url, '{"n":{"__proto__":{"a":1}}}')).status).to.equal(200)
+    const entry = await bench.newest(createdPipeline.slug)
     expect([entry.status, JSON.stringify(entry)]).to.satisfy(
       ([status, text]: [string, string]) => status === "accepted" && text.includes("proto"),
     )
@@ -55,13 +55,13 @@ describe("bodies that can't be kept", () => {
   }
   for (const [limit, bodyOf] of Object.entries(shapes)) {
     it(`are refused before they are parsed with more than ${limit}, and taken with as many`, async () => {
-      const made = await bench.make({ name: limit, pipeline: [{ type: "respond", body: "{{ event | size }}" }] })
-      const { status, body } = await post(made.inbound_url, bodyOf(1))
+      const pipeline = await bench.make({ name: limit, pipeline: [{ type: "respond", body: "{{ event | size }}" }] })
+      const { status, body } = await post(pipeline.inbound_url, bodyOf(1))
       expect([status, body.details.reason], body.message).to.deep.equal([400, "body_too_complex"])
       expect(body.message).to.include(`more than ${limit.replace(",", "")}`)
-      expect((await bench.newest(made.slug)).cause).to.equal("body_too_complex")
-      expect((await post(made.inbound_url, bodyOf(0))).status).to.equal(200)
-      const path = `/v1/event-pipelines/${made.slug}/test`
+      expect((await bench.newest(pipeline.slug)).cause).to.equal("body_too_complex")
+      expect((await post(pipeline.inbound_url, bodyOf(0))).status).to.equal(200)
+      const path = `/v1/event-pipelines/${pipeline.slug}/test`
       const call = (text: string) => host.api<{ details: object }>("POST", path, { payload: JSON.parse(text) })
       const refused = await call(bodyOf(1))
       expect([refused.status, refused.body.details]).to.deep.equal([
@@ -72,25 +72,25 @@ describe("bodies that can't be kept", () => {
   }
 
   it("are refused where a transform returns them", async () => {
-    const made = await bench.make({
+    const pipeline = await bench.make({
       name: "Returned",
       transform_js: 'function transform() { return Array.from({ length: 5_001 }, (_, n) => ({ ["n" + n]: 1 })) }',
       pipeline: [],
     })
-    expect((await post(made.inbound_url, {})).status).to.equal(400)
-    const { cause, error } = await bench.newest(made.slug)
+    expect((await post(pipeline.inbound_url, {})).status).to.equal(400)
+    const { cause, error } = await bench.newest(pipeline.slug)
     expect([cause, error?.message]).to.deep.equal(["transform_result", "transform's result has more than 5000 different field names."])
   })
 
   it("are not a reason to refuse a transform's result that can't be kept without saying why", async () => {
-    const made = await bench.make({
+    const pipeline = await bench.make({
       name: "Made",
       transform_js: "function transform() { return JSON.parse('{\"__proto__\":1}') }",
       pipeline: [{ type: "dataset.write", dataset_slug: "kept", row: { n: "{{ event }}" } }],
     })
-    const { status } = await post(made.inbound_url, {})
+    const { status } = await post(pipeline.inbound_url, {})
     expect(status).to.equal(400)
-    const entry = await bench.newest(made.slug)
+    const entry = await bench.newest(pipeline.slug)
     expect(JSON.stringify(entry)).to.include('a property named \\"__proto__\\"')
   })
 })

@@ -103,12 +103,12 @@ describe("hostile request schemas", () => {
 
   it("judge events by what they say, where what they say is allowed", async () => {
     const [, name = ""] = escapes
-    const made = await bench.make({
+    const pipeline = await bench.make({
       ...documentOf({ properties: { [name]: { const: name } }, required: [name], additionalProperties: false }),
       name: "Names that end comments",
     })
-    expect((await post(made.inbound_url, { [name]: name })).status).to.equal(200)
-    const refused = await post(made.inbound_url, { [name]: "other" })
+    expect((await post(pipeline.inbound_url, { [name]: name })).status).to.equal(200)
+    const refused = await post(pipeline.inbound_url, { [name]: "other" })
     expect(refused.status).to.equal(400)
     expect(refused.text).to.not.match(/PWN-(object|undefined)/)
   })

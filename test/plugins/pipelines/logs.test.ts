@@ -14,20 +14,20 @@ describe("logs of transforms", () => {
     host = await testHost()
     const transform_js =
       "function transform(event) { console.log('came', event); if (event.fail) throw new Error('no'); return { email: event.email } }"
-    const made = await host.api("POST", "/v1/event-pipelines", {
+    const response = await host.api("POST", "/v1/event-pipelines", {
       name: "Talkative",
       state: "active",
       source_kind: "internal",
       transform_js,
     })
-    expect(made.status, JSON.stringify(made.body)).to.equal(200)
+    expect(response.status, JSON.stringify(response.body)).to.equal(200)
   })
   after(() => host.stop())
 
-  const sent = async (payload: object) =>
+  const sendEvent = async (payload: object) =>
     (await host.api<{ execution_id: string }>("POST", `${path}/events`, { payload })).body.execution_id
   const logged = async (payload: object, key = host.adminKey) =>
-    (await host.api<Logged>("GET", `${path}/executions/${await sent(payload)}`, undefined, { key })).body
+    (await host.api<Logged>("GET", `${path}/executions/${await sendEvent(payload)}`, undefined, { key })).body
   const secretEvent = { email: "ada@example.com", password: "hidden-value" }
   const line = { level: "info", text: 'came {"email":"ada@example.com","password":"[redacted]"}' }
 
@@ -44,7 +44,7 @@ describe("logs of transforms", () => {
   it("are there where the transform failed, and in the event's report", async () => {
     const failed = await logged({ fail: true })
     expect([failed.cause, failed.logs]).to.deep.equal(["transform_threw", [{ level: "info", text: 'came {"fail":true}' }]])
-    const { report } = await host.invoke<{ report: string }>("events.get_report", { id: await sent(secretEvent) })
+    const { report } = await host.invoke<{ report: string }>("events.get_report", { id: await sendEvent(secretEvent) })
     expect(report).to.contain(`## Log\n\n\`\`\`\ninfo: ${line.text}\n\`\`\``)
   })
 

@@ -57,8 +57,8 @@ onStoresInTurn("event pipelines", ({ start }) => {
     expect(read.body["auth_config"]).to.deep.equal({ secret: "[redacted]" })
     const byId = await host.api("GET", `/v1/event-pipelines/${body["id"]}`)
     expect(byId.body).to.deep.equal(read.body)
-    const listed = await host.api("GET", "/v1/event-pipelines")
-    expect(JSON.stringify(listed.body)).not.to.include(body["secret"])
+    const response = await host.api("GET", "/v1/event-pipelines")
+    expect(JSON.stringify(response.body)).not.to.include(body["secret"])
   })
 
   it("make the datasets that they write to, once, and say so", async () => {
@@ -93,8 +93,8 @@ onStoresInTurn("event pipelines", ({ start }) => {
     expect((await put("p6", { pipeline: [write], purpose: "custom" })).body.purpose).to.equal("record_capture")
     expect((await put("p6", { pipeline: [] })).body.purpose).to.equal("custom")
     expect((await put("p6", { purpose: "page_events" })).status).to.equal(400)
-    const listed = await host.api<{ event_pipelines: { slug: string }[] }>("GET", "/v1/event-pipelines?purpose=record_capture&limit=100")
-    expect(listed.body.event_pipelines.map(({ slug }) => slug))
+    const response = await host.api<{ event_pipelines: { slug: string }[] }>("GET", "/v1/event-pipelines?purpose=record_capture&limit=100")
+    expect(response.body.event_pipelines.map(({ slug }) => slug))
       .to.include.members(["p1", "p2", "p3"])
       .and.not.to.include("p6")
   })
@@ -219,7 +219,7 @@ onStoresInTurn("event pipelines", ({ start }) => {
 
   it("are not found from another organization: by slug, by id, their executions neither", async () => {
     const mine = await bench.make({ name: "Mine", pipeline: [write] })
-    const { body: sent } = await post(mine.inbound_url, { email: "a@b.test" })
+    const { body: message } = await post(mine.inbound_url, { email: "a@b.test" })
     const other = await host.get(UnitsOfWork).run(async (work) => {
       const organizations = host.get(Organizations)
       const organization = organizations.create(work, { name: "Other", slug: "other" })
@@ -236,8 +236,8 @@ onStoresInTurn("event pipelines", ({ start }) => {
       ["POST", "/v1/event-pipelines/mine/events", { payload: {} }],
       ["POST", "/v1/event-pipelines/mine/test", { payload: {} }],
       ["GET", "/v1/event-pipelines/mine/executions"],
-      ["GET", `/v1/event-pipelines/${mine.id}/executions/${sent.execution_id}`],
-      ["POST", `/v1/event-pipelines/${mine.id}/executions/${sent.execution_id}/replay`],
+      ["GET", `/v1/event-pipelines/${mine.id}/executions/${message.execution_id}`],
+      ["POST", `/v1/event-pipelines/${mine.id}/executions/${message.execution_id}/replay`],
     ]
     for (const [method, path, body] of paths) {
       const answer = await host.api<Refused>(method, path, body, { headers })
@@ -271,22 +271,22 @@ onStoresInTurn("event pipelines", ({ start }) => {
       "/v1/event-pipelines?source_kind=browser_form&state=disabled",
     )
     expect(forms.body.event_pipelines.map(({ slug }) => slug)).to.deep.equal(["form"])
-    const seen: string[] = []
+    const names: string[] = []
     let cursor = ""
     do {
       const page = await host.api<{ event_pipelines: { slug: string }[]; next_cursor: string }>(
         "GET",
         `/v1/event-pipelines?limit=4&cursor=${encodeURIComponent(cursor)}`,
       )
-      seen.push(...page.body.event_pipelines.map(({ slug }) => slug))
+      names.push(...page.body.event_pipelines.map(({ slug }) => slug))
       cursor = page.body.next_cursor
     } while (cursor !== "")
-    expect(new Set(seen).size).to.equal(seen.length)
-    expect(seen).to.include.members(["form", "mine", "plain-defaults"])
+    expect(new Set(names).size).to.equal(names.length)
+    expect(names).to.include.members(["form", "mine", "plain-defaults"])
 
-    const made = await bench.make({ name: "Filtered", request_schema: { type: "object", required: ["n"] } })
-    await post(made.inbound_url, { n: 1 }, { "x-service-test": "true" })
-    await post(made.inbound_url, {})
+    const pipeline = await bench.make({ name: "Filtered", request_schema: { type: "object", required: ["n"] } })
+    await post(pipeline.inbound_url, { n: 1 }, { "x-service-test": "true" })
+    await post(pipeline.inbound_url, {})
     const at = (await bench.entries("filtered"))[0]?.received_at ?? ""
     const count = async (query: string) => (await bench.entries("filtered", query)).length
     expect([
@@ -311,9 +311,9 @@ onStoresInTurn("event pipelines", ({ start }) => {
       owner_artifact_id: page.id,
       pipeline: [{ ...write, dataset_slug: "drafted" }],
     }
-    const made = await bench.make({ name: "Drafted form", ...served })
-    expect(warned(made)).to.have.length(1)
-    expect(warned(made)[0])
+    const pipeline = await bench.make({ name: "Drafted form", ...served })
+    expect(warned(pipeline)).to.have.length(1)
+    expect(warned(pipeline)[0])
       .to.include('"drafted" is not published')
       .and.include("/v1/pages/drafted/publish")
       .and.include("acknowledged_warnings")
@@ -355,8 +355,8 @@ onStoresInTurn("event pipelines", ({ start }) => {
       "GET",
       "/v1/auth-modes",
     )
-    const known = modes.body.auth_modes.find(({ mode }) => mode === "provider_signature")
-    expect(known?.config_schema.properties["provider"]?.enum).to.include.members(["calendly", "stripe", "twilio", "hubspot_v3"])
+    const provider = modes.body.auth_modes.find(({ mode }) => mode === "provider_signature")
+    expect(provider?.config_schema.properties["provider"]?.enum).to.include.members(["calendly", "stripe", "twilio", "hubspot_v3"])
     expect(modes.body.auth_modes.map(({ mode }) => mode)).to.have.members([
       "hmac_sha256",
       "shared_secret_header",

@@ -16,7 +16,7 @@ const chosen = "chosen-SECRET-91c2"
 
 onStoresInTurn("verification secrets", ({ start }) => {
   const clock = new ShiftedClock()
-  const shown: string[] = [chosen]
+  const secrets: string[] = [chosen]
   let host: TestHost
   let bench: Bench
   before(async () => {
@@ -32,7 +32,7 @@ onStoresInTurn("verification secrets", ({ start }) => {
       code?: string
       details?: { reason?: string; fields?: { path: string }[] }
     }>("POST", `/v1/event-pipelines/${slug}/rotate-secret`, body, { headers })
-    if (answer.body.secret) shown.push(answer.body.secret)
+    if (answer.body.secret) secrets.push(answer.body.secret)
     return answer
   }
 
@@ -50,14 +50,14 @@ onStoresInTurn("verification secrets", ({ start }) => {
   })
 
   it("are ended at once by rotation", async () => {
-    const made = await bench.make({ name: "Rotated", auth_mode: "hmac_sha256", auth_config: { secret: chosen } })
-    expect(made.secret).to.equal(chosen)
-    expect((await send(made.inbound_url, chosen)).status).to.equal(200)
+    const pipeline = await bench.make({ name: "Rotated", auth_mode: "hmac_sha256", auth_config: { secret: chosen } })
+    expect(pipeline.secret).to.equal(chosen)
+    expect((await send(pipeline.inbound_url, chosen)).status).to.equal(200)
     const { status, body } = await rotate("rotated")
     expect([status, body.revision]).to.deep.equal([200, 2])
     expect(body.secret).to.match(/^whsec_/)
-    expect((await send(made.inbound_url, chosen)).status).to.equal(401)
-    expect((await send(made.inbound_url, body.secret ?? "")).status).to.equal(200)
+    expect((await send(pipeline.inbound_url, chosen)).status).to.equal(401)
+    expect((await send(pipeline.inbound_url, body.secret ?? "")).status).to.equal(200)
     expect((await host.api("GET", "/v1/event-pipelines/rotated")).body["auth_config"]).to.deep.equal({ secret: "[redacted]" })
     const entry = await bench.newest("rotated")
     expect(entry.verdict.secret_id).to.be.a("string")
@@ -65,12 +65,12 @@ onStoresInTurn("verification secrets", ({ start }) => {
   })
 
   it("are ended at once under load: nothing that the old one signed is accepted after the answer", async () => {
-    const made = await bench.make({
+    const pipeline = await bench.make({
       name: "Loaded",
       auth_mode: "hmac_sha256",
       pipeline: [{ type: "dataset.write", dataset_slug: "loaded" }],
     })
-    let old = made.secret ?? ""
+    let old = pipeline.secret ?? ""
     for (let round = 0; round < 3; round++) {
       let ended = false
       const late: number[] = []
@@ -78,7 +78,7 @@ onStoresInTurn("verification secrets", ({ start }) => {
       const senders = Array.from({ length: 8 }, async () => {
         for (;;) {
           const sentAfter = ended
-          const { status } = await send(made.inbound_url, old)
+          const { status } = await send(pipeline.inbound_url, old)
           if (status === 200) accepted++
           if (sentAfter) {
             late.push(status)
@@ -94,16 +94,16 @@ onStoresInTurn("verification secrets", ({ start }) => {
       expect(late).to.deep.equal(late.map(() => 401))
       expect((await bench.books()).rows).to.equal(committed)
       old = body.secret ?? ""
-      shown.push(old)
+      secrets.push(old)
     }
   })
 
   it("are ended for a body that was still on its way", async () => {
-    const made = await bench.make({ name: "Slow body", auth_mode: "shared_secret_header", auth_config: { secret: chosen } })
-    await post(made.inbound_url, {}, { "x-webhook-secret": chosen })
+    const pipeline = await bench.make({ name: "Slow body", auth_mode: "shared_secret_header", auth_config: { secret: chosen } })
+    await post(pipeline.inbound_url, {}, { "x-webhook-secret": chosen })
     // Told to go on, it knows that its head has been handled.
     const headers = { "content-type": "application/json", "x-webhook-secret": chosen, expect: "100-continue" }
-    const slow = request(made.inbound_url, { method: "POST", headers })
+    const slow = request(pipeline.inbound_url, { method: "POST", headers })
     slow.flushHeaders()
     await once(slow, "continue")
     slow.write('{"n":')
@@ -116,17 +116,17 @@ onStoresInTurn("verification secrets", ({ start }) => {
   })
 
   it("overlap when that was asked for, and no longer", async () => {
-    const made = await bench.make({ name: "Overlapping", auth_mode: "hmac_sha256", auth_config: { secret: chosen } })
+    const pipeline = await bench.make({ name: "Overlapping", auth_mode: "hmac_sha256", auth_config: { secret: chosen } })
     const { body } = await rotate("overlapping", { overlap: "1h" })
     const fresh = body.secret ?? ""
-    expect([(await send(made.inbound_url, chosen)).status, (await send(made.inbound_url, fresh)).status]).to.deep.equal([200, 200])
+    expect([(await send(pipeline.inbound_url, chosen)).status, (await send(pipeline.inbound_url, fresh)).status]).to.deep.equal([200, 200])
     clock.step(3_000_000)
-    expect((await send(made.inbound_url, chosen)).status).to.equal(200)
+    expect((await send(pipeline.inbound_url, chosen)).status).to.equal(200)
     clock.step(600_000)
-    expect([(await send(made.inbound_url, chosen)).status, (await send(made.inbound_url, fresh)).status]).to.deep.equal([401, 200])
+    expect([(await send(pipeline.inbound_url, chosen)).status, (await send(pipeline.inbound_url, fresh)).status]).to.deep.equal([401, 200])
     const again = await rotate("overlapping", { overlap: "24h" })
     await rotate("overlapping")
-    expect((await send(made.inbound_url, again.body.secret ?? "")).status).to.equal(401)
+    expect((await send(pipeline.inbound_url, again.body.secret ?? "")).status).to.equal(401)
   })
 
   it("are refused where the mode carries none", async () => {
@@ -137,23 +137,23 @@ onStoresInTurn("verification secrets", ({ start }) => {
       await bench.make({ name: slug, auth_mode })
       const { status, body } = await rotate(slug ?? "")
       expect([status, body.code, body.details?.reason]).to.deep.equal([400, "failed_precondition", "no_secret"])
-      const given = await bench.save({ name: `${slug} two`, auth_mode, auth_config: { secret: "x" } })
-      expect(given.status).to.equal(400)
+      const rotation = await bench.save({ name: `${slug} two`, auth_mode, auth_config: { secret: "x" } })
+      expect(rotation.status).to.equal(400)
     }
   })
 
   it("are taken, not made, where the provider issues them", async () => {
-    const made = await bench.make({ name: "Stripe", auth_mode: "provider_signature", auth_config: { provider: "stripe" } })
+    const pipeline = await bench.make({ name: "Stripe", auth_mode: "provider_signature", auth_config: { provider: "stripe" } })
     const makerOf = async (slug: string) => (await host.invoke("event_pipelines.list_secrets", { slug }))["made_by"]
-    expect(await makerOf(made.slug)).to.equal("sender")
+    expect(await makerOf(pipeline.slug)).to.equal("sender")
     expect(await makerOf((await bench.make({ name: "By us", auth_mode: "hmac_sha256" })).slug)).to.equal("service")
     expect(await makerOf((await bench.make({ name: "Open", auth_mode: "none" })).slug)).to.equal(null)
-    expect(made).not.to.have.property("secret")
-    expect(made.warnings.join()).to.include("missing-secret")
+    expect(pipeline).not.to.have.property("secret")
+    expect(pipeline.warnings.join()).to.include("missing-secret")
     const none = await rotate("stripe")
     expect([none.status, none.body.details?.fields?.[0]?.path]).to.deep.equal([400, "secret"])
-    const given = await rotate("stripe", { secret: "whsec_given5555SECRET" })
-    expect([given.status, given.body.secret]).to.deep.equal([200, "whsec_given5555SECRET"])
+    const response = await rotate("stripe", { secret: "whsec_given5555SECRET" })
+    expect([response.status, response.body.secret]).to.deep.equal([200, "whsec_given5555SECRET"])
   })
 
   it("are shown once: the repeat of an idempotent rotation holds none", async () => {
@@ -168,7 +168,7 @@ onStoresInTurn("verification secrets", ({ start }) => {
   })
 
   it("are in clear nowhere: not in the data folder, the logs, the journal or a list", async () => {
-    const made = await bench.make({
+    const pipeline = await bench.make({
       name: "Searched",
       auth_mode: "shared_secret_header",
       auth_config: { secret: chosen, header: "X-Proof" },
@@ -180,27 +180,27 @@ onStoresInTurn("verification secrets", ({ start }) => {
       ],
     })
     await post(
-      made.inbound_url,
+      pipeline.inbound_url,
       { n: 1, password: "pass-SECRET-3" },
       { "x-proof": chosen, authorization: "Bearer bearer-SECRET-4", cookie: "session=cookie-SECRET-5" },
     )
-    await post(made.inbound_url, { n: 2 }, { "x-proof": "wrong-SECRET-6" })
-    await post(made.inbound_url, "{", { "x-proof": chosen })
-    await post(made.inbound_url, "<a/>", { "x-proof": chosen, "content-type": "text/xml" })
-    await post(made.inbound_url, "x".repeat(1_100_000), { "x-proof": chosen }).catch(() => undefined)
+    await post(pipeline.inbound_url, { n: 2 }, { "x-proof": "wrong-SECRET-6" })
+    await post(pipeline.inbound_url, "{", { "x-proof": chosen })
+    await post(pipeline.inbound_url, "<a/>", { "x-proof": chosen, "content-type": "text/xml" })
+    await post(pipeline.inbound_url, "x".repeat(1_100_000), { "x-proof": chosen }).catch(() => undefined)
     expect((await bench.rows("searched"))[0]?.values["seen"])
       .to.be.a("string")
       .and.not.to.include("x-proof")
     const entries = await Promise.all((await bench.entries("searched")).map(({ id }) => bench.entry("searched", id)))
     expect(entries.length).to.be.greaterThan(3)
-    const listed = await host.api("GET", "/v1/event-pipelines?limit=100")
-    const answers = JSON.stringify([entries, listed.body])
+    const response = await host.api("GET", "/v1/event-pipelines?limit=100")
+    const answers = JSON.stringify([entries, response.body])
     // Until then the mail's file gets its name.
     await until(async () => (await bench.jobs()).length === 0)
     const folder = filesUnder(host.dataDir).filter((file) => !file.endsWith("bootstrap.json"))
     expect(folder.length).to.be.greaterThan(0)
     const places = [answers, ...host.logged, ...folder.map((file) => readFileSync(file, "latin1"))].join("\n")
-    for (const secret of [...shown, "wrong-SECRET-6", "bearer-SECRET-4", "cookie-SECRET-5"])
+    for (const secret of [...secrets, "wrong-SECRET-6", "bearer-SECRET-4", "cookie-SECRET-5"])
       expect(places.includes(secret), secret).to.equal(false)
     expect(answers).not.to.include("pass-SECRET-3")
   })

@@ -16,12 +16,12 @@ describe("screenshots: what a page can cost", () => {
   let open = 0
   let most = 0
   let letGo = () => {}
-  const held = new Promise<void>((done) => {
-    letGo = done
+  const gate = new Promise<void>((resolve) => {
+    letGo = resolve
   })
   let end = () => {}
-  const ended = new Promise<void>((done) => {
-    end = done
+  const ended = new Promise<void>((resolve) => {
+    end = resolve
   })
   const hosts: TestHost[] = []
   let folder: string
@@ -47,7 +47,7 @@ describe("screenshots: what a page can cost", () => {
       "/slow": (_request, response) => {
         open++
         most = Math.max(most, open)
-        void held.then(() =>
+        void gate.then(() =>
           setTimeout(() => {
             open--
             response.end("<!doctype html>")
@@ -150,20 +150,20 @@ describe("screenshots: what a page can cost", () => {
     const key = await keyElsewhere(host)
     const slow = await Promise.all([1, 2, 3].map(() => start(host, { url: `${site.origin}/waits` })))
     await site.wasAsked("/waits")
-    const asked = await start(host, { url: `${site.origin}/green` }, key)
-    expect((await pictureOf(await finished(host, asked.body.job_id, key))).at(600, 600)).to.deep.equal(green)
+    const response = await start(host, { url: `${site.origin}/green` }, key)
+    expect((await pictureOf(await finished(host, response.body.job_id, key))).at(600, 600)).to.deep.equal(green)
     const states = await Promise.all(slow.map(({ body }) => resultOf(host, body.job_id)))
     expect(states.map(({ status }) => status)).to.deep.equal(["processing", "processing", "processing"])
     end()
-    const done = await Promise.all(slow.map(({ body }) => finished(host, body.job_id)))
-    expect(done.map(({ status }) => status)).to.deep.equal(["done", "done", "done"])
+    const results = await Promise.all(slow.map(({ body }) => finished(host, body.job_id)))
+    expect(results.map(({ status }) => status)).to.deep.equal(["done", "done", "done"])
   })
 
   it("tries again where the fault is ours, and then says so without telling more", async () => {
     const host = await startHost({ executable: "/nowhere/chromium-of-ours" })
     const result = await take(host, { url: `${site.origin}/green` })
     expect([result.status, result.error]).to.deep.equal(["failed", "The screenshot failed because of an internal error."])
-    const told = host.logged.filter((line) => line.includes("/nowhere/chromium-of-ours"))
-    expect(told).to.have.length(3)
+    const lines = host.logged.filter((line) => line.includes("/nowhere/chromium-of-ours"))
+    expect(lines).to.have.length(3)
   })
 })

@@ -57,9 +57,9 @@ describe("screenshots: forms of one's own pages", () => {
 
   it("are answered by the page's thanks, published or not, and make no lead", async () => {
     for (const published of [true, false]) {
-      const made = await page(published ? "Published" : "Draft", published)
-      const pipeline = await connect(made)
-      const shots = await Promise.all([shot(made.slug, send), shot(made.slug, [{ action: "click", selector: "#script" }])])
+      const created = await page(published ? "Published" : "Draft", published)
+      const pipeline = await connect(created)
+      const shots = await Promise.all([shot(created.slug, send), shot(created.slug, [{ action: "click", selector: "#script" }])])
       const [byForm, byScript] = await Promise.all([pictureOf(shots[0]), pictureOf(shots[1])])
       expect([byForm.at(600, 600), byForm.at(50, 250)]).to.deep.equal([red, green])
       expect([byScript.at(600, 600), byScript.at(50, 250)]).to.deep.equal([red, red])

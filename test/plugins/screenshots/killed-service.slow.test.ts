@@ -66,12 +66,12 @@ describe("screenshots: a service that is killed", () => {
 
 function addressOf(service: ChildProcess): Promise<string> {
   return new Promise((found, reject) => {
-    let said = ""
+    let message = ""
     service.stdout?.on("data", (text: Buffer) => {
-      said += String(text)
-      const url = /"url":"(http:[^"]+)","msg":"listening"/.exec(said)?.[1]
+      message += String(text)
+      const url = /"url":"(http:[^"]+)","msg":"listening"/.exec(message)?.[1]
       if (url) found(url)
     })
-    service.once("exit", () => reject(new Error(`The service ended before it listened: ${said}`)))
+    service.once("exit", () => reject(new Error(`The service ended before it listened: ${message}`)))
   })
 }

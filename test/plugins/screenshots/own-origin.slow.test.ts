@@ -55,11 +55,11 @@ describe("screenshots: pages on an origin of their own", () => {
 
 describe("screenshots: pages over TLS", () => {
   let folder: string
-  const asked: string[] = []
+  const urls: string[] = []
   const { pem: cert, key } = selfSigned(new Date(Date.now() - 60_000), new Date(Date.now() + 3_600_000))
   const secure = createServer({ cert, key: key.export({ type: "pkcs8", format: "pem" }) }, (request, response) => {
     const path = request.url ?? ""
-    asked.push(`${request.method} ${path}`)
+    urls.push(`${request.method} ${path}`)
     if (path === "/p/acme/redirect") return void response.writeHead(302, { location: "/metrics" }).end()
     const document = path.startsWith("/p/") ? onGreen(astray) : "<body style='background:red'>private"
     response.writeHead(200, { "content-type": "text/html" }).end(`<!doctype html>${document}`)
@@ -89,7 +89,7 @@ describe("screenshots: pages over TLS", () => {
   it("are pictured, and nothing else of that origin is asked for", async () => {
     const picture = await pictureOf(await take(host, { url: `${origin}/p/acme/spring` }))
     expect([picture.at(600, 600), picture.at(100, 100)]).to.deep.equal([green, green])
-    expect(asked).to.deep.equal(["GET /p/acme/spring"])
+    expect(urls).to.deep.equal(["GET /p/acme/spring"])
   })
 
   it("lead to no picture of anything else", async () => {
@@ -142,8 +142,8 @@ describe("screenshots: what is sent through the proxy", () => {
     const proxy = await startFilteringProxy({ ...args, sockets: { open } })
     const answered = (method: string, url: string) =>
       new Promise<number | undefined>((resolve) => {
-        const asked = request(proxy.url, { method, path: url, agent: false }, (answer) => resolve(answer.resume().statusCode))
-        asked.on("error", () => resolve(undefined)).end()
+        const outgoing = request(proxy.url, { method, path: url, agent: false }, (answer) => resolve(answer.resume().statusCode))
+        outgoing.on("error", () => resolve(undefined)).end()
       })
     expect(await answered("GET", `${own.origin}/p/acme/spring`)).to.equal(200)
     expect(await answered("POST", `${other.origin}/form`)).to.equal(200)

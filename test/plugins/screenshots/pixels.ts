@@ -42,10 +42,10 @@ function unfilter(raw: Buffer, rowBytes: number, height: number, channels: numbe
   for (let row = 0; row < height; row++) {
     const filter = raw[row * (rowBytes + 1)] ?? 0
     for (let column = 0; column < rowBytes; column++) {
-      const left = column >= channels ? (out[row * rowBytes + column - channels] ?? 0) : 0
+      const leftValue = column >= channels ? (out[row * rowBytes + column - channels] ?? 0) : 0
       const up = row > 0 ? (out[(row - 1) * rowBytes + column] ?? 0) : 0
       const corner = row > 0 && column >= channels ? (out[(row - 1) * rowBytes + column - channels] ?? 0) : 0
-      const predicted = [0, left, up, (left + up) >> 1, paeth(left, up, corner)][filter] ?? 0
+      const predicted = [0, leftValue, up, (leftValue + up) >> 1, paeth(leftValue, up, corner)][filter] ?? 0
       out[row * rowBytes + column] = ((raw[row * (rowBytes + 1) + 1 + column] ?? 0) + predicted) & 0xff
     }
   }

@@ -61,7 +61,7 @@ describe("screenshots: what a page can reach", () => {
   let inside: Site
   let host: TestHost
   let packets = 0
-  const asked: string[] = []
+  const urls: string[] = []
   const stun = createSocket("udp4")
   before(async () => {
     stun.on("message", () => packets++).bind(0, "127.0.0.1")
@@ -81,7 +81,7 @@ describe("screenshots: what a page can reach", () => {
       "/popup": `<style>body { background: green }</style><a id="in" target="_blank" href="${inside.origin}/popup">in</a>`,
       "/meta": `<meta http-equiv="refresh" content="0;url=${inside.origin}/by-meta">`,
     })
-    host = await startTaking({ allow: [outside.host], plugins: [probe(asked, () => host.url)] })
+    host = await startTaking({ allow: [outside.host], plugins: [probe(urls, () => host.url)] })
   })
   after(async () => {
     await host?.stop()
@@ -147,9 +147,9 @@ describe("screenshots: what a page can reach", () => {
     expect((await pictureOf(direct)).at(600, 600)).to.deep.equal(green)
     expect((await pictureOf(redirected)).at(600, 600)).to.deep.equal(green)
     expect(astray.status).to.equal("failed")
-    expect(asked).to.include("GET /p/probe/own/here")
-    expect(asked.filter((path) => path.includes("private"))).to.deep.equal([])
-    expect(asked.filter((path) => path.startsWith("POST"))).to.deep.equal([])
+    expect(urls).to.include("GET /p/probe/own/here")
+    expect(urls.filter((path) => path.includes("private"))).to.deep.equal([])
+    expect(urls.filter((path) => path.startsWith("POST"))).to.deep.equal([])
   })
 
   it("would show it if something got through", async () => {
@@ -166,14 +166,14 @@ describe("screenshots: what a page can reach", () => {
 })
 
 /** A page of ours that tries the rest of the service, and a route that no page may reach. */
-function probe(asked: string[], url: () => string) {
+function probe(urls: string[], url: () => string) {
   const own = defineRoute({
     name: "probe.own",
     summary: "A page of ours.",
     method: "GET",
     path: "/p/probe/own/{name}",
     handle({ request }) {
-      asked.push(`GET ${request.url}`)
+      urls.push(`GET ${request.url}`)
       const to = `${url()}/private-route`
       const body = `<body style="background:green"><img src="${to}?img"><iframe src="${to}?frame"></iframe>
         <script>
@@ -190,7 +190,7 @@ function probe(asked: string[], url: () => string) {
     method: "POST",
     path: "/p/probe/own/{name}",
     handle({ request }) {
-      asked.push(`POST ${request.url}`)
+      urls.push(`POST ${request.url}`)
       return {}
     },
   })
@@ -200,7 +200,7 @@ function probe(asked: string[], url: () => string) {
     method: "GET",
     path: "/private-route",
     handle({ request }) {
-      asked.push(`GET ${request.url}`)
+      urls.push(`GET ${request.url}`)
       return { body: "private" }
     },
   })

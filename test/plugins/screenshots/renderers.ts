@@ -11,8 +11,10 @@ export function renderers(folder: string): { pid: number; command: string }[] {
         const environment = readFileSync(`/proc/${name}/environ`, "utf8")
         const state = readFileSync(`/proc/${name}/stat`, "utf8")
         const command = readFileSync(`/proc/${name}/cmdline`, "utf8")
-        const gone = state.slice(state.lastIndexOf(")") + 2).startsWith("Z")
-        return !gone && environment.includes(`HOME=${folder}/millrace-render-`) && command !== "" ? [{ pid: Number(name), command }] : []
+        const isZombie = state.slice(state.lastIndexOf(")") + 2).startsWith("Z")
+        return !isZombie && environment.includes(`HOME=${folder}/millrace-render-`) && command !== ""
+          ? [{ pid: Number(name), command }]
+          : []
       } catch {
         return []
       }

@@ -21,12 +21,12 @@ export type Pages = Readonly<Record<string, string | ((request: IncomingMessage,
 
 /** Serves documents by path; anything else is 404. Websockets at /echo are accepted and greeted. */
 export async function startSite(pages: Pages): Promise<Site> {
-  const asked: string[] = []
+  const urls: string[] = []
   const waiting = new Map<string, () => void>()
   let connections = 0
   const server = createServer((request, response) => {
     const path = request.url ?? ""
-    asked.push(path)
+    urls.push(path)
     waiting.get(path)?.()
     const page = pages[path.split("?")[0] ?? ""]
     if (typeof page === "function") return page(request, response)
@@ -52,9 +52,9 @@ export async function startSite(pages: Pages): Promise<Site> {
     port,
     host: `127.0.0.1:${port}`,
     origin: `http://127.0.0.1:${port}`,
-    asked,
+    asked: urls,
     connections: () => connections,
-    wasAsked: (path) => (asked.includes(path) ? Promise.resolve() : new Promise((resolve) => waiting.set(path, resolve))),
+    wasAsked: (path) => (urls.includes(path) ? Promise.resolve() : new Promise((resolve) => waiting.set(path, resolve))),
     async close() {
       const closed = once(server, "close")
       server.close()

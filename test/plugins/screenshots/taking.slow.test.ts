@@ -138,10 +138,10 @@ describe("screenshots", () => {
   })
 
   it("pictures error pages as they are, and pages that use websockets", async () => {
-    const heard = [{ action: "wait", selector: "#heard" }]
+    const actions = [{ action: "wait", selector: "#heard" }]
     const [failed, socket] = await Promise.all([
       take(host, { url: `${site.origin}/status` }),
-      take(host, { url: `${site.origin}/socket`, instructions: heard }),
+      take(host, { url: `${site.origin}/socket`, instructions: actions }),
     ])
     expect((await pictureOf(failed)).at(600, 600)).to.deep.equal(red)
     expect((await pictureOf(socket)).at(600, 600)).to.deep.equal(green)
@@ -219,14 +219,14 @@ describe("screenshots", () => {
       [{ url, instructions: [{ action: "scroll" }] }, /instructions/],
       [{ url, size: 3 }, /size/],
     ]
-    const asked = site.asked.length
-    for (const [input, told] of wrong) {
+    const requestCount = site.asked.length
+    for (const [input, pattern] of wrong) {
       const { status, body } = await start(host, input)
       expect([JSON.stringify(input), status, body.code]).to.deep.equal([JSON.stringify(input), 400, "invalid_argument"])
-      expect(JSON.stringify(body)).to.match(told)
+      expect(JSON.stringify(body)).to.match(pattern)
       expect(JSON.stringify(body)).not.to.contain("secret")
     }
-    expect(site.asked).to.have.length(asked)
+    expect(site.asked).to.have.length(requestCount)
   })
 
   it("knows no job of another organization, nor one that never was", async () => {
@@ -268,7 +268,7 @@ onBothBuckets("screenshots: where images are kept", (leg) => {
 })
 
 async function present(bucket: Bucket, key: string): Promise<boolean> {
-  const found = await bucket.get(key)
-  await found?.chunks[Symbol.asyncIterator]().return?.()
-  return found !== undefined
+  const match = await bucket.get(key)
+  await match?.chunks[Symbol.asyncIterator]().return?.()
+  return match !== undefined
 }

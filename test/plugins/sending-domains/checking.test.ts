@@ -23,7 +23,7 @@ onBothStores("checks of sending domains", ({ start }) => {
   const laterCheck = (domain: string) => afterHourlyCheck(host, () => customer.read(domain))
 
   it("make a domain active by what DNS shows, and say where it was found", async () => {
-    await customer.made("good.com", { receiving: true })
+    await customer.create("good.com", { receiving: true })
     dns.cached = true
     const { sending_domain, records, of } = await customer.verify("good.com")
     dns.cached = false
@@ -37,8 +37,8 @@ onBothStores("checks of sending domains", ({ start }) => {
     expect(of("dkim")).to.include({ where: "cache", ttl_s: 120, fix: "", problem: null })
     expect((await customer.verify("good.com")).of("dkim")).to.include({ where: "authoritative", ttl_s: 300 })
     expect(sending_domain).to.include({ status: "active", from_email: "hello@good.com", error_reason: "" })
-    const told = (await host.broadcasts("sending_domains")).filter(({ data }) => (data as { domain: string }).domain === "good.com")
-    expect(told).to.deep.equal([
+    const broadcasts = (await host.broadcasts("sending_domains")).filter(({ data }) => (data as { domain: string }).domain === "good.com")
+    expect(broadcasts).to.deep.equal([
       {
         channel: "sending_domains",
         event: "active",
@@ -48,7 +48,7 @@ onBothStores("checks of sending domains", ({ start }) => {
   })
 
   it("leave things as they are while DNS does not tell", async () => {
-    const { dkim } = await customer.made("silent.com")
+    const { dkim } = await customer.create("silent.com")
     dns.fail(dkim.name, "servfail")
     const early = await customer.verify("silent.com")
     expect(early.sending_domain).to.include({ status: "pending", error_reason: "" })
@@ -60,7 +60,7 @@ onBothStores("checks of sending domains", ({ start }) => {
   })
 
   it("name the look-up without an answer once the wrong record of a failed domain is right", async () => {
-    const { dkim, spf, dmarc } = await customer.made("mended.com")
+    const { dkim, spf, dmarc } = await customer.create("mended.com")
     dns.set("mended.com", "TXT", "v=spf1 -all")
     expect((await customer.verify("mended.com")).sending_domain.error_reason).to.contain("spf (TXT mended.com): different")
     dns.set("mended.com", "TXT", spf.value)
@@ -82,7 +82,7 @@ onBothStores("checks of sending domains", ({ start }) => {
   })
 
   it("take an answer over TCP where it does not fit, and none that is cut, ends early or is another's", async () => {
-    const { dkim } = await customer.made("long.com")
+    const { dkim } = await customer.create("long.com")
     dns.fail(dkim.name, "long")
     expect((await customer.verify("long.com")).sending_domain.status).to.equal("active")
     for (const [how, why] of [
@@ -101,7 +101,7 @@ onBothStores("checks of sending domains", ({ start }) => {
   })
 
   it("fail an active domain after the same contradiction three times, with what changed", async () => {
-    const { dkim, dmarc } = await customer.made("fading.com")
+    const { dkim, dmarc } = await customer.create("fading.com")
     expect((await customer.verify("fading.com")).sending_domain.status).to.equal("active")
     dns.set(dkim.name, "TXT")
     for (let n = 0; n < 5; n++) expect((await customer.verify("fading.com")).sending_domain.status).to.equal("active")
@@ -121,7 +121,7 @@ onBothStores("checks of sending domains", ({ start }) => {
   })
 
   it("end with a disabled domain, and begin again with an enabled one", async () => {
-    await customer.made("paused.com")
+    await customer.create("paused.com")
     await customer.verify("paused.com")
     const disabled = await customer.api<Domain>("POST", `${path}/paused.com/disable`)
     expect(disabled.body).to.include({ status: "disabled", from_email: "" })
@@ -154,9 +154,9 @@ describe("checks of sending domains that DNS does not answer in time", () => {
   ] as const) {
     it(`leave things as they are: ${how}`, async () => {
       const domain = `${how}.com`
-      const made = await customer.made(domain)
+      const created = await customer.create(domain)
       await until("the domain being active", async () => (await customer.verify(domain)).sending_domain.status === "active")
-      dns.fail(made[record].name, how)
+      dns.fail(created[record].name, how)
       // Over TCP nothing is asked where UDP was too late already.
       const { sending_domain, of } = await until("the time-out", async () => {
         const verified = await customer.verify(domain)

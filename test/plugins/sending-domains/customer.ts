@@ -87,7 +87,7 @@ export class Customer {
   }
 
   /** Registers a domain, and creates its records as told. */
-  async made(domain: string, more: object = {}) {
+  async create(domain: string, more: object = {}) {
     const { body } = await this.api<Domain>("POST", path, { domain, ...more })
     for (const { name, type, value } of body.dns_records) this.#dns.set(name, type, value)
     const [dkim, spf, returnPath, dmarc] = body.dns_records
@@ -98,6 +98,6 @@ export class Customer {
   async verify(domain: string) {
     const { status, body } = await this.api<Verified>("POST", `${path}/${domain}/verify`)
     expect(status, JSON.stringify(body)).to.equal(200)
-    return { ...body, of: (record: string) => body.records.find((one) => one.record === record) }
+    return { ...body, of: (record: string) => body.records.find((check) => check.record === record) }
   }
 }

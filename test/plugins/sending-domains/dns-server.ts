@@ -32,13 +32,13 @@ export async function listenForDns(): Promise<DnsServer> {
   const records = new Map<string, readonly string[]>()
   const remembered = new Map<string, readonly string[]>()
   const failing = new Map<string, Failure>()
-  const asked: string[] = []
+  const queries: string[] = []
   const state = { cached: false }
   const handle = (request: Packet, send: (response: Packet) => unknown, peer: unknown) => {
     const [question] = request.questions
     const name = (question?.name ?? "").toLowerCase()
-    const type = (Object.keys(Packet.TYPE) as (keyof typeof Packet.TYPE)[]).find((one) => Packet.TYPE[one] === question?.type)
-    asked.push(name)
+    const type = (Object.keys(Packet.TYPE) as (keyof typeof Packet.TYPE)[]).find((value) => Packet.TYPE[value] === question?.type)
+    queries.push(name)
     const how = failing.get(name)
     if (how === "silence") return
     if (how === "garbage") return void send(Buffer.from("nonsense") as unknown as Packet)
@@ -72,7 +72,7 @@ export async function listenForDns(): Promise<DnsServer> {
     set cached(value) {
       state.cached = value
     },
-    asked,
+    asked: queries,
     close: async () => {
       for (const peer of peers) peer.destroy()
       await Promise.all([overUdp.close(), overTcp.close()])
@@ -81,8 +81,8 @@ export async function listenForDns(): Promise<DnsServer> {
 }
 
 /** `peer` is the socket of a client over TCP. */
-function sendAs(given: Failure | undefined, response: Packet, send: (response: Packet) => unknown, peer: unknown): void {
-  const how = overTcpOnly.find((one) => one === given)
+function sendAs(failure: Failure | undefined, response: Packet, send: (response: Packet) => unknown, peer: unknown): void {
+  const how = overTcpOnly.find((behavior) => behavior === failure)
   if (!how) return void send(response)
   const isTcp = peer instanceof Socket
   if (!isTcp || how === "twice") {

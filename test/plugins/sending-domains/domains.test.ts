@@ -51,15 +51,15 @@ onBothStores("sending domains", ({ start }) => {
     ])
     expect(body.dns_records[1]?.value).to.equal("v=spf1 include:spf.sender.com ~all")
     const key = Buffer.from(body.dns_records[0]?.value.split("p=")[1] ?? "", "base64")
-    const kept = await host
+    const domain = await host
       .get(Store)
       .open(collectionNamed<{ private_key: Sealed }>(host, "sending_domains"), host.organization.id)
       .first({ domain: "example.com" })
-    if (!kept) throw new Error("nothing is kept")
-    const pem = host.get(Vault).open(kept.private_key, `sending domain ${kept.id}`)
+    if (!domain) throw new Error("nothing is kept")
+    const pem = host.get(Vault).open(domain.private_key, `sending domain ${domain.id}`)
     expect(createPublicKey(pem).asymmetricKeyDetails?.modulusLength).to.equal(2_048)
     expect(createPublicKey(pem).export({ type: "spki", format: "der" }).equals(key)).to.equal(true)
-    expect(JSON.stringify([kept, body, host.logged])).to.not.contain("PRIVATE KEY")
+    expect(JSON.stringify([domain, body, host.logged])).to.not.contain("PRIVATE KEY")
     expect(await customer.read("EXAMPLE.com")).to.deep.equal(body)
   })
 

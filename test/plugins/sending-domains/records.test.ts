@@ -23,10 +23,10 @@ describe("records of sending domains", () => {
   })
 
   it("name the mistakes that are made often, with what mends them", async () => {
-    const one = await customer.made("bad.com")
-    const { dkim, spf, returnPath, dmarc } = one
+    const domain = await customer.create("bad.com")
+    const { dkim, spf, returnPath, dmarc } = domain
     const restore = () => {
-      for (const { name, type, value } of Object.values(one)) dns.set(name, type, value)
+      for (const { name, type, value } of Object.values(domain)) dns.set(name, type, value)
     }
     const expectFault = async (record: string, problem: string, ...fix: string[]) => {
       const { sending_domain, of } = await customer.verify("bad.com")
@@ -75,8 +75,8 @@ describe("records of sending domains", () => {
   })
 
   it("are wrong exactly if a receiver refuses them", async () => {
-    const one = await customer.made("exact.com", { receiving: true })
-    const { dkim, spf, returnPath, dmarc } = one
+    const domain = await customer.create("exact.com", { receiving: true })
+    const { dkim, spf, returnPath, dmarc } = domain
     dns.set("through.com", "TXT", "v=spf1 include:spf.sender.com -all")
     dns.set("alias.com", "CNAME", "bounce.sender.com")
     dns.set("elsewhere.com", "CNAME", "other.com")
@@ -136,17 +136,17 @@ describe("records of sending domains", () => {
     for (const [record, problem, change] of cases) {
       change()
       const { sending_domain, of } = await customer.verify("exact.com")
-      const found = of(record)
-      const title = `${record}: ${found?.found.join(" and ")}`
-      expect([found?.problem, found?.fix === ""], title).to.deep.equal([problem, problem === null])
+      const check = of(record)
+      const title = `${record}: ${check?.found.join(" and ")}`
+      expect([check?.problem, check?.fix === ""], title).to.deep.equal([problem, problem === null])
       if (problem === null) expect(sending_domain.status, title).to.equal("active")
-      await follows(record, found?.fix ?? "")
+      await follows(record, check?.fix ?? "")
       restore()
     }
   })
 
   it("take a subdomain's DMARC from the domain that it is under", async () => {
-    const { dmarc } = await customer.made("mail.under.com")
+    const { dmarc } = await customer.create("mail.under.com")
     dns.set(dmarc.name, "TXT")
     expect((await customer.verify("mail.under.com")).of("dmarc")).to.include({ problem: "missing" })
     dns.set("_dmarc.under.com", "TXT", "v=DMARC1; p=reject")
@@ -159,7 +159,7 @@ describe("records of sending domains", () => {
     dns.set("ns2.hoster.com", "A", "127.0.0.1")
     dns.cached = true
     try {
-      const { dkim, spf } = await customer.made("zoned.com")
+      const { dkim, spf } = await customer.create("zoned.com")
       dns.remember(dkim.name, "TXT", [])
       dns.remember("zoned.com", "TXT", ["v=spf1 -all"])
       const { sending_domain, of } = await customer.verify("zoned.com")
@@ -185,12 +185,12 @@ describe("records of sending domains", () => {
 
   it("are read over TCP where they are too long for UDP", async () => {
     const domain = `${"long-".repeat(11)}name.${"long-".repeat(11)}name.long.com`
-    await customer.made(domain)
+    await customer.create(domain)
     expect((await customer.verify(domain)).of("dkim")).to.include({ state: "ok", where: "authoritative" })
   })
 
   it("are unknown while DNS servers answer with what is not DNS", async () => {
-    const { dkim } = await customer.made("garbled.com")
+    const { dkim } = await customer.create("garbled.com")
     dns.fail(dkim.name, "garbage")
     const { sending_domain, of } = await customer.verify("garbled.com")
     expect(of("dkim")).to.include({ state: "unknown", where: "nowhere", problem: null })

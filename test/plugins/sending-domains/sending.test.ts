@@ -45,7 +45,7 @@ onBothStores("mail from sending domains", ({ start }) => {
         pipeline: [{ type: "email.send", to: "{{ event.email }}", heading: "Thanks, {{ event.name }}" }],
       })
     ).body
-    const sent = async () => {
+    const newMails = async () => {
       const count = mailbox.received.length
       await patiently(() => host.send(pipeline, { email: "lead@elsewhere.test", name: "Zoë" }))
       return until("the mail", () => mailbox.received[count])
@@ -56,12 +56,16 @@ onBothStores("mail from sending domains", ({ start }) => {
         trustReceived: false,
         ip: "192.0.2.1",
         resolver: async (name: string) => {
-          const record = body.dns_records.find((one) => one.name === name)
+          const record = body.dns_records.find((item) => item.name === name)
           if (!record) throw Object.assign(new Error("not found"), { code: "ENOTFOUND" })
           return [[record.value]]
         },
       })
-      return verdict.dkim.results.map((one) => ({ result: one.status.result, domain: one.signingDomain, selector: one.selector }))
+      return verdict.dkim.results.map((result) => ({
+        result: result.status.result,
+        domain: result.signingDomain,
+        selector: result.selector,
+      }))
     }
     const path = "/v1/sending-domains/example.com"
     const { body } = await api<Domain>("POST", "/v1/sending-domains", {
@@ -70,13 +74,13 @@ onBothStores("mail from sending domains", ({ start }) => {
       from_name: "Ada",
       forward_to_email: "ada@mailboxes.test",
     })
-    const before = await sent()
+    const before = await newMails()
     expect([before.mail.from?.address, before.from]).to.deep.equal(["no-reply@service.test", "no-reply@service.test"])
     expect(before.raw).to.not.contain("DKIM-Signature")
 
     for (const { name, type, value } of body.dns_records) dns.set(name, type, value)
     expect((await api<{ sending_domain: Domain }>("POST", `${path}/verify`)).body.sending_domain.status).to.equal("active")
-    const active = await sent()
+    const active = await newMails()
     expect(active.mail.from).to.include({ name: "Ada", address: "team@example.com" })
     expect(active.mail.replyTo?.[0]?.address).to.equal("ada@mailboxes.test")
     expect(active.from).to.match(/^bounces\+[a-z2-7]{26}@bounce\.example\.com$/)
@@ -88,7 +92,7 @@ onBothStores("mail from sending domains", ({ start }) => {
     dns.set(body.dns_records[0]?.name ?? "", "TXT")
     for (let n = 0; n < 3; n++) await afterHourlyCheck(host, async () => (await api<Domain>("GET", path)).body)
     expect((await api<Domain>("GET", path)).body.status).to.equal("failed")
-    const after = await sent()
+    const after = await newMails()
     expect(after.mail.from?.address).to.equal("no-reply@service.test")
     expect(after.raw).to.not.contain("DKIM-Signature")
     expect(host.logged.join("")).to.not.contain("PRIVATE KEY")

@@ -41,7 +41,7 @@ onBothStores("bounces and complaints", ({ start }) => {
 
   let sends = 0
   /** Sends a message; its envelope sender, and its id. */
-  const sent = async (to: string, more: object = {}) => {
+  const deliver = async (to: string, more: object = {}) => {
     const message = { organization: service.host.organization.id, to, heading: "Hello", at: "2026-01-02T03:04:05.006Z" }
     const receipt = await service.host.get(Mailer).send({ ...message, idempotencyKey: `message ${sends++}`, ...more })
     expect(receipt.message_id, to).to.be.a("string")
@@ -55,7 +55,7 @@ onBothStores("bounces and complaints", ({ start }) => {
   }
   const entries = async () =>
     (await patiently(() => service.host.api<{ suppressions: Entry[] }>("GET", "/v1/suppressions?limit=200"))).body.suppressions
-  const entryOf = async (address: string) => (await entries()).find((one) => one.address === address)
+  const entryOf = async (address: string) => (await entries()).find((entry) => entry.address === address)
   let arrived = 0
   /** One for many messages: a server that sees whether its client talks too early lets each wait. */
   let session: SmtpClient | undefined
@@ -75,7 +75,7 @@ onBothStores("bounces and complaints", ({ start }) => {
   }
 
   it("end the mail to an address that a bounce to our own message names, with its evidence", async () => {
-    const { from, id } = await sent("Gone@elsewhere.test")
+    const { from, id } = await deliver("Gone@elsewhere.test")
     await report(from.toUpperCase(), bounce([{ final: "gone@elsewhere.test", status: "5.1.1", diagnostic: "550 5.1.1 No such user" }]))
     const entry = await entryOf("gone@elsewhere.test")
     expect(entry).to.deep.include({ reason: "hard_bounce", source: "bounce" })
@@ -94,10 +94,10 @@ onBothStores("bounces and complaints", ({ start }) => {
       ["alias@elsewhere.test", "5.4.1", (original) => bounce([{ final: "real@inside.test", original, status: "5.4.1" }])],
     ]
     for (const [address, status, message] of forms) {
-      await report((await sent(address)).from, message(address))
+      await report((await deliver(address)).from, message(address))
       expect([address, (await entryOf(address))?.evidence.smtp_status]).to.deep.equal([address, status])
     }
-    const two = await sent("one@elsewhere.test, two@elsewhere.test, three@elsewhere.test")
+    const two = await deliver("one@elsewhere.test, two@elsewhere.test, three@elsewhere.test")
     await report(
       two.from,
       bounce([
@@ -135,9 +135,9 @@ onBothStores("bounces and complaints", ({ start }) => {
         ),
       ],
     ]
-    await sent("safe@elsewhere.test")
+    await deliver("safe@elsewhere.test")
     for (const [address, status, message] of forms) {
-      await report((await sent(address)).from, message)
+      await report((await deliver(address)).from, message)
       expect([address, (await entryOf(address))?.evidence.smtp_status]).to.deep.equal([address, status])
     }
     expect(await entryOf("safe@elsewhere.test")).to.equal(undefined)
@@ -146,15 +146,15 @@ onBothStores("bounces and complaints", ({ start }) => {
   it("that may pass count once a message, and end the mail once they go on for days", async () => {
     const busy = "busy@elsewhere.test"
     const soft = (action = "failed") => bounce([{ final: busy, action, status: "4.2.2", diagnostic: "452 4.2.2 Full" }])
-    const first = await sent(busy)
+    const first = await deliver(busy)
     for (const action of ["delayed", "delayed", "failed", "failed"]) await report(first.from, soft(action))
-    await report((await sent(busy)).from, soft())
-    await report((await sent(busy)).from, soft())
+    await report((await deliver(busy)).from, soft())
+    await report((await deliver(busy)).from, soft())
     expect(await entryOf(busy), "three messages of one day").to.equal(undefined)
     session?.close()
     session = undefined
     service.host.clock.move(dayMs)
-    const last = await sent(busy)
+    const last = await deliver(busy)
     await report(last.from, soft())
     expect(await entryOf(busy)).to.deep.include({ reason: "hard_bounce", source: "bounce" })
     expect((await entryOf(busy))?.evidence.report).to.match(/^4 messages bounced on 2 days\. The last: smtp; 452 4\.2\.2 Full/)
@@ -163,7 +163,7 @@ onBothStores("bounces and complaints", ({ start }) => {
 
   it("from users of a mailbox provider are complaints, wherever it puts what we need", async () => {
     const complaints = "complaints@bounce.example.com"
-    const to = async (name: string) => ({ to: `${name}@elsewhere.test`, ...(await sent(`${name}@elsewhere.test`)) })
+    const to = async (name: string) => ({ to: `${name}@elsewhere.test`, ...(await deliver(`${name}@elsewhere.test`)) })
     const [plain, redacted, direct] = [await to("annoyed"), await to("hidden"), await to("direct")]
     await report(complaints, complaint({ mailFrom: plain.from, to: plain.to }))
     await report(complaints, complaint({ returnPath: redacted.from }))
@@ -178,7 +178,7 @@ onBothStores("bounces and complaints", ({ start }) => {
     expect(await isHeldBack(plain.to)).to.equal(true)
     const content = await to("content")
     await report(complaints, complaint({ type: "not-spam", mailFrom: content.from, to: content.to }))
-    const several = await sent("several@elsewhere.test, others@elsewhere.test")
+    const several = await deliver("several@elsewhere.test, others@elsewhere.test")
     await report(complaints, complaint({ mailFrom: several.from }))
     for (const address of [content.to, "several@elsewhere.test", "others@elsewhere.test"])
       expect(await entryOf(address), address).to.equal(undefined)
@@ -188,12 +188,12 @@ onBothStores("bounces and complaints", ({ start }) => {
     const { host } = service
     const other = await host.get(UnitsOfWork).run((work) => {
       const { id } = host.get(Organizations).create(work, { name: "Other" })
-      const given = { name: "Key", kind: "api_key", role: "admin", scopes: null, user: null } as const
-      return { id, key: host.get(ApiKeys).mint(work, id, given).text }
+      const input = { name: "Key", kind: "api_key", role: "admin", scopes: null, user: null } as const
+      return { id, key: host.get(ApiKeys).mint(work, id, input).text }
     })
     await service.activate("example.com", { receiving: false }, other.key)
     const before = await entries()
-    const { from, id } = await sent("shared@elsewhere.test", { organization: other.id })
+    const { from, id } = await deliver("shared@elsewhere.test", { organization: other.id })
     await report(from, bounce([{ final: "shared@elsewhere.test", status: "5.1.1" }]))
     expect(await entries()).to.deep.equal(before)
     expect(await isHeldBack("shared@elsewhere.test")).to.equal(false)
@@ -204,7 +204,7 @@ onBothStores("bounces and complaints", ({ start }) => {
   })
 
   it("that are made up have no effect", async () => {
-    const { from } = await sent("target@elsewhere.test")
+    const { from } = await deliver("target@elsewhere.test")
     const before = await entries()
     const forged = from.replace(/\+.{4}/, (old) => (old === "+aaaa" ? "+bbbb" : "+aaaa"))
     const hard = (final: string) => bounce([{ final, status: "5.1.1" }])

@@ -30,7 +30,7 @@ const path = "/v1/suppressions"
 
 describe("addresses on the suppression list", () => {
   it("are the same in any case, script form and normal form, and differ behind a plus", () => {
-    for (const [given, normal] of [
+    for (const [address, normal] of [
       ["Ada@Example.COM", "ada@example.com"],
       ["ada@MÜNCHEN.de", "ada@xn--mnchen-3ya.de"],
       ["jose\u0301@example.com", "jos\u00e9@example.com"],
@@ -39,7 +39,7 @@ describe("addresses on the suppression list", () => {
       ["a.d.a@gmail.com", "a.d.a@gmail.com"],
       ["a\u200Bda@exam\u00ADple.com\u200E", "ada@example.com"],
     ] as const)
-      expect(normalAddress(given)).to.equal(normal)
+      expect(normalAddress(address)).to.equal(normal)
   })
 })
 
@@ -73,8 +73,8 @@ onBothStores("suppressions", ({ start }) => {
   const elsewhere = () =>
     host.get(UnitsOfWork).run((work) => {
       const organization = host.get(Organizations).create(work, { name: "Other" })
-      const given = { name: "Key", kind: "api_key", role: "admin", scopes: null, user: null } as const
-      return { id: organization.id, key: host.get(ApiKeys).mint(work, organization.id, given).text }
+      const input = { name: "Key", kind: "api_key", role: "admin", scopes: null, user: null } as const
+      return { id: organization.id, key: host.get(ApiKeys).mint(work, organization.id, input).text }
     })
 
   it("are entered once for an address and reason, found by address, and removed by an admin", async () => {
@@ -86,10 +86,10 @@ onBothStores("suppressions", ({ start }) => {
     const both = await Promise.all([add({ address: "at-once@example.com" }), add({ address: "At-Once@example.com" })])
     expect(both[0]?.id).to.equal(both[1]?.id)
     const other = await add({ address: "ada@example.com", reason: "unsubscribe" })
-    const found = async (query: string) => (await list(query)).suppressions.map(({ id }) => id)
-    expect(await found("address=aDa@example.com")).to.have.members([entry.id, other.id])
-    expect(await found("address=aDa@example.com&reason=unsubscribe&source=operation")).to.deep.equal([other.id])
-    expect(await found("address=ad@example.com")).to.deep.equal([])
+    const findIds = async (query: string) => (await list(query)).suppressions.map(({ id }) => id)
+    expect(await findIds("address=aDa@example.com")).to.have.members([entry.id, other.id])
+    expect(await findIds("address=aDa@example.com&reason=unsubscribe&source=operation")).to.deep.equal([other.id])
+    expect(await findIds("address=ad@example.com")).to.deep.equal([])
     const first = await list("limit=1")
     const second = await list(`limit=1&cursor=${first.next_cursor}`)
     expect([...first.suppressions, ...second.suppressions].map(({ address }) => address)).to.deep.equal([
@@ -126,8 +126,8 @@ onBothStores("suppressions", ({ start }) => {
       ["BARRED@example.com", "manual", "manual", "sent"],
       ["mine@example.com", "sent", "sent", "sent"],
     ] as const) {
-      const found = [await outcome(to, "marketing"), await outcome(to, "transactional"), await outcome(to, "notice")]
-      expect([to, ...found]).to.deep.equal([to, ...expected])
+      const outcomes = [await outcome(to, "marketing"), await outcome(to, "transactional"), await outcome(to, "notice")]
+      expect([to, ...outcomes]).to.deep.equal([to, ...expected])
     }
     expect(await outcome("barred@example.com", "marketing", other.id)).to.equal("sent")
     expect(await outcome("mine@example.com", "transactional", other.id)).to.equal("manual")
@@ -140,36 +140,36 @@ onBothStores("suppressions", ({ start }) => {
 
   it("are obeyed by a step that was accepted before, which tells so in the journal", async () => {
     answers = () => 451
-    const made = await api<{ slug: string; inbound_url: string }>("POST", "/v1/event-pipelines", {
+    const response = await api<{ slug: string; inbound_url: string }>("POST", "/v1/event-pipelines", {
       name: "Thank",
       state: "active",
       auth_mode: "none",
       pipeline: [{ id: "thank", type: "email.send", to: "{{ event.email }}", heading: "Thanks" }],
     })
-    const { body } = await patiently(() => host.send<{ execution_id: string }>(made.body, { email: "Late@example.com" }))
+    const { body } = await patiently(() => host.send<{ execution_id: string }>(response.body, { email: "Late@example.com" }))
     const step = async () => {
-      const at = `/v1/event-pipelines/${made.body.slug}/executions/${body.execution_id}`
+      const at = `/v1/event-pipelines/${response.body.slug}/executions/${body.execution_id}`
       return (await api<{ steps: Record<string, Step & { attempts: number }> }>("GET", at)).body.steps["thank"]
     }
     await until("the first try", async () => ((await step())?.attempts ?? 0) > 0)
     const entry = await add({ address: "late@example.com" })
     answers = () => undefined
-    const done = await until("the step", async () => {
+    const finalStep = await until("the step", async () => {
       host.clock.move(60_000)
       const now = await step()
       return now?.state === "done" ? now : undefined
     })
-    expect(done.result).to.deep.include({ message_id: null, skipped: "suppressed", accepted: [] })
-    expect(done.result?.suppressed).to.deep.equal([{ address: "Late@example.com", reason: "manual" }])
+    expect(finalStep.result).to.deep.include({ message_id: null, skipped: "suppressed", accepted: [] })
+    expect(finalStep.result?.suppressed).to.deep.equal([{ address: "Late@example.com", reason: "manual" }])
     expect(mailbox.received).to.have.length(0)
     await api("DELETE", `${path}/${entry.id}`)
-    const again = await patiently(() => host.send<{ execution_id: string }>(made.body, { email: "late@example.com" }))
+    const again = await patiently(() => host.send<{ execution_id: string }>(response.body, { email: "late@example.com" }))
     expect(again.status).to.equal(200)
     await until("the mail", () => mailbox.received.length === 1)
   })
 
   it("come from a mail server that knows no such address, and from nothing else that it refuses", async () => {
-    const said: Record<string, string> = {
+    const replies: Record<string, string> = {
       gone: "550 5.1.1 No such user here",
       moved: "550 5.1.6 The mailbox has moved",
       policy: "550 5.7.1 Not from you",
@@ -177,19 +177,19 @@ onBothStores("suppressions", ({ start }) => {
       plain: "550 no",
       busy: "451 4.2.1 Later",
     }
-    answers = (recipient) => said[recipient.split("@")[0] ?? ""]
-    for (const name of Object.keys(said)) {
+    answers = (recipient) => replies[recipient.split("@")[0] ?? ""]
+    for (const name of Object.keys(replies)) {
       const receipt = await mailer()
         .send(message(`${name}@example.com`))
         .catch((error: Error) => error.message)
-      expect(receipt, name).to.contain(said[name])
+      expect(receipt, name).to.contain(replies[name])
     }
     const bounced = (await list("reason=hard_bounce")).suppressions
     expect(bounced.map(({ address }) => address)).to.have.members(["gone@example.com", "moved@example.com"])
-    const gone = bounced.find(({ address }) => address === "gone@example.com")
-    expect(gone).to.deep.include({ source: "smtp" })
-    expect(gone?.evidence).to.deep.include({ smtp_status: "5.1.1", report: "550 5.1.1 No such user here", credential_id: null })
-    expect(gone?.evidence["message_id"]).to.match(/^<[0-9a-f]{40}@service\.test>$/)
+    const suppression = bounced.find(({ address }) => address === "gone@example.com")
+    expect(suppression).to.deep.include({ source: "smtp" })
+    expect(suppression?.evidence).to.deep.include({ smtp_status: "5.1.1", report: "550 5.1.1 No such user here", credential_id: null })
+    expect(suppression?.evidence["message_id"]).to.match(/^<[0-9a-f]{40}@service\.test>$/)
     answers = () => undefined
     expect(await mailer().send(message("gone@example.com", { category: "notice" }))).to.deep.include({ message_id: null })
     answers = (recipient) => (recipient.startsWith("dead") ? "550 5.1.1 Unknown" : undefined)

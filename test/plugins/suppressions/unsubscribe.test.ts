@@ -82,7 +82,7 @@ describe("unsubscribe links", () => {
     expect(url).to.not.match(/reader|example\.net/i)
     expect(url).to.not.contain(host.organization.id)
     const judged = async (raw: string) => {
-      const resolver = async (name: string) => [[body.dns_records.find((one) => one.name === name)?.value ?? ""]]
+      const resolver = async (name: string) => [[body.dns_records.find((item) => item.name === name)?.value ?? ""]]
       const verdict = await authenticate(Buffer.from(raw, "latin1"), { trustReceived: false, ip: "192.0.2.1", resolver })
       return verdict.dkim.results[0]
     }
@@ -109,11 +109,11 @@ describe("unsubscribe links", () => {
   it("unsubscribe by a post at once, by nothing else, and however often it is repeated", async () => {
     const receipt = await send("Leaving@example.net")
     const { path } = linkOf(mailbox.received.at(-1) ?? expect.fail())
-    const shown = await patiently(() => fetch(host.url + path))
-    expect(shown.status).to.equal(200)
-    expect(shown.headers.get("content-security-policy")).to.match(/^default-src 'none'; style-src 'sha256-[^']+'; form-action 'self'/)
-    expect(shown.headers.get("cache-control")).to.equal("no-store")
-    const html = await shown.text()
+    const response = await patiently(() => fetch(host.url + path))
+    expect(response.status).to.equal(200)
+    expect(response.headers.get("content-security-policy")).to.match(/^default-src 'none'; style-src 'sha256-[^']+'; form-action 'self'/)
+    expect(response.headers.get("cache-control")).to.equal("no-store")
+    const html = await response.text()
     expect(html).to.contain('<form method="post">').and.contain("Leaving@example.net").and.not.contain("<script")
     expect(await entriesOf("leaving@example.net")).to.deep.equal([])
     const posts = await Promise.all([post(path), post(path), post(path, "confirmed=page")])

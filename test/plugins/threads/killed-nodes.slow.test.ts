@@ -14,7 +14,7 @@ import { onBothStores } from "../../pipeline/stores.ts"
 import { outputUntil } from "../../processes.ts"
 import { patiently, until } from "../../waiting.ts"
 import { type AgentServer, agentServer } from "../evals/agent-server.ts"
-import { type Asked, type ModelServer, modelServer } from "../models/model-server.ts"
+import { type ModelRequest, type ModelServer, modelServer } from "../models/model-server.ts"
 
 interface Run {
   readonly id: string
@@ -41,8 +41,8 @@ const webhookMillicents = 7
 const quick = 12
 const never = "Never answered at first."
 /** Estimate of a call: its bytes, two a token, and 2,000 tokens of output. */
-const estimateOf = ({ system, text }: Asked) => (Buffer.byteLength(system) + Buffer.byteLength(text)) / 2 + 2_000
-const sum = (numbers: readonly number[]) => numbers.reduce((all, one) => all + one, 0)
+const estimateOf = ({ system, text }: ModelRequest) => (Buffer.byteLength(system) + Buffer.byteLength(text)) / 2 + 2_000
+const sum = (numbers: readonly number[]) => numbers.reduce((all, value) => all + value, 0)
 
 onBothStores("agent runs of a killed node", ({ storage }) => {
   let agent: AgentServer
@@ -85,13 +85,13 @@ onBothStores("agent runs of a killed node", ({ storage }) => {
   async function started(folder: string) {
     const own = { ...env, PATH: process.env["PATH"], PORT: "0", MILLRACE_DATA_DIR: folder, MILLRACE_PIPELINES_PATHS: "," }
     const child = spawn(process.execPath, [main], { env: own, stdio: ["ignore", "pipe", "inherit"] })
-    const said = await outputUntil(child, /"url":"http:[^"]+","msg":"listening"/)
-    return { child, url: /"url":"(http:[^"]+)","msg":"listening"/.exec(said)?.[1] ?? "" }
+    const message = await outputUntil(child, /"url":"http:[^"]+","msg":"listening"/)
+    return { child, url: /"url":"(http:[^"]+)","msg":"listening"/.exec(message)?.[1] ?? "" }
   }
   const call = async <T>(url: string, method: string, path: string, body?: unknown): Promise<T> => {
     const headers = { authorization: `Bearer ${admin}`, ...(body === undefined ? {} : { "content-type": "application/json" }) }
-    const sent = { method, headers, ...(body === undefined ? {} : { body: JSON.stringify(body) }) }
-    const answer = await patiently(() => fetch(`${url}${path}`, sent))
+    const message = { method, headers, ...(body === undefined ? {} : { body: JSON.stringify(body) }) }
+    const answer = await patiently(() => fetch(`${url}${path}`, message))
     const text = await answer.text()
     expect(answer.status, `${method} ${path}: ${text}`).to.equal(200)
     return JSON.parse(text) as T
@@ -106,7 +106,7 @@ onBothStores("agent runs of a killed node", ({ storage }) => {
     })
   const steps = async (id: string) =>
     (await here<{ steps: { kind: string; detail: string }[] }>(`/v1/agent-runs/${id}/steps?limit=200`)).steps.reverse()
-  const said = async ({ thread_id }: Run) =>
+  const rolesOf = async ({ thread_id }: Run) =>
     (await here<{ messages: { role: string }[] }>(`/v1/threads/${thread_id}/messages`)).messages.map(({ role }) => role)
   const spentOn = async (slug: string) =>
     (await here<{ workstream: { spent_millicents: number } }>(`/v1/workstreams/${slug}`)).workstream.spent_millicents
@@ -159,14 +159,14 @@ onBothStores("agent runs of a killed node", ({ storage }) => {
     await attempts("many", 1_000_000, quick)
     await until("every call having reached the model", () => models.asked.length === 3 + quick)
     // More runs begin around the kill. Their agent reports the costs.
-    const begun = attempts("plenty", 1_000_000, quick, "worker").catch(() => [])
+    const running = attempts("plenty", 1_000_000, quick, "worker").catch(() => [])
     await until("some of them being asked", () => agent.asked.length >= 2 + quick / 2)
     const exit = once(killed.child, "exit")
     answerAll()
     await arrivals()
     killed.child.kill("SIGKILL")
     await exit
-    await begun
+    await running
 
     models.hold(Promise.resolve())
     agent.answer(() => paidAnswer)
@@ -182,8 +182,8 @@ onBothStores("agent runs of a killed node", ({ storage }) => {
       expect((await steps(id)).map(({ kind }) => kind)).to.deep.equal(["queued", "asked", "asked", "succeeded"])
       expect((await steps(id))[2]?.detail).to.equal("again: the node that asked before did not finish")
     }
-    expect(await said(byWebhook)).to.deep.equal(["agent", "user"])
-    expect(await said(byModel)).to.deep.equal(["agent", "user"])
+    expect(await rolesOf(byWebhook)).to.deep.equal(["agent", "user"])
+    expect(await rolesOf(byModel)).to.deep.equal(["agent", "user"])
     const repeats = agent.asked.filter(({ body }) => body["run_id"] === byWebhook.id)
     expect(repeats).to.have.length(2)
     expect(new Set(repeats.map(({ headers }) => headers["idempotency-key"])).size).to.equal(1)
@@ -201,7 +201,7 @@ onBothStores("agent runs of a killed node", ({ storage }) => {
       const { assignments } = await here<{ assignments: Tried[] }>(`/v1/workstreams/${slug}`)
       const tried = assignments.filter(({ latest_attempt }) => latest_attempt !== null)
       expect(tried).to.have.length(runs.length)
-      for (const one of tried) expect([one.latest_attempt?.state, one.adoption_state]).to.deep.equal(["submitted", "proposed"])
+      for (const attempt of tried) expect([attempt.latest_attempt?.state, attempt.adoption_state]).to.deep.equal(["submitted", "proposed"])
     }
     // Runs whose start was committed, whether or not its answer came.
     const plenty = await runsOf("worker", [waiting.id, byWebhook.id])
@@ -217,9 +217,9 @@ onBothStores("agent runs of a killed node", ({ storage }) => {
     const lostBy = (runs: readonly Run[]) => runs.flatMap((run) => callsOf(run).slice(0, -1).map(estimateOf))
     const charged = (runs: readonly Run[]) => runs.length * callMillicents + sum(lostBy(runs).map(Math.ceil))
     for (const run of many) expect((await steps(run.id)).filter(({ kind }) => kind === "asked")).to.have.length(callsOf(run).length)
-    const [one, other] = [await ended(byModel.id), await ended(tight)]
-    expect([lostBy([one]).length, lostBy([other]).length]).to.deep.equal([1, 1])
-    expect(await spentOn("tight")).to.equal(charged([other]))
+    const [first, second] = [await ended(byModel.id), await ended(tight)]
+    expect([lostBy([first]).length, lostBy([second]).length]).to.deep.equal([1, 1])
+    expect(await spentOn("tight")).to.equal(charged([second]))
     expect(await spentOn("many")).to.equal(charged(many))
 
     // A canceled run does not repeat its call. A job books the call after its time limit.
@@ -228,14 +228,14 @@ onBothStores("agent runs of a killed node", ({ storage }) => {
     survivor.clock.move(400_000)
     await until("the last lost call being booked", async () => (await spentOn("dropped")) > 0)
     expect(await spentOn("dropped")).to.equal(sum(canceled.map(Math.ceil)))
-    const recorded = [...many, one, other]
+    const recorded = [...many, first, second]
     const { days } = await here<{ days: Day[] }>("/v1/models")
     expect(sum(days.map(({ calls }) => calls))).to.equal(models.asked.length)
     expect(sum(days.map(({ input_tokens }) => input_tokens))).to.equal(recorded.length * 100)
     expect(sum(days.map(({ output_tokens }) => output_tokens))).to.equal(recorded.length * 20)
     const spent = recorded.length * callMillicents + sum(lostBy(recorded)) + sum(canceled)
     expect(sum(days.map(({ millicents }) => millicents))).to.be.closeTo(spent, 0.001)
-    expect(await spentOn("tight")).to.equal(charged([other]))
+    expect(await spentOn("tight")).to.equal(charged([second]))
     expect(await spentOn("many")).to.equal(charged(many))
 
     // What was handed over is none of a node's: the agent calls whichever answers.
@@ -248,6 +248,6 @@ onBothStores("agent runs of a killed node", ({ storage }) => {
     expect([answer.status, await answer.json()]).to.deep.equal([200, { state: "succeeded" }])
     expect((await patiently(() => fetch(url, { method: "POST", body, headers }))).status).to.equal(400)
     expect(await ended(waiting.id)).to.include({ output: "Called back.", cost_millicents: webhookMillicents })
-    expect(await said(waiting)).to.deep.equal(["agent", "user"])
+    expect(await rolesOf(waiting)).to.deep.equal(["agent", "user"])
   })
 })

@@ -52,14 +52,14 @@ describe("threads", () => {
     host = await testHost({ capture: false, env })
     const credentials = { base_url: agent.url }
     await host.api("POST", "/v1/integrations-connect", { app: "http", name: "Agents", credentials, share_with_org: true })
-    const made = await host.api<{ secret: string }>("POST", "/v1/agents", {
+    const response = await host.api<{ secret: string }>("POST", "/v1/agents", {
       key: "worker",
       name: "Worker",
       protocol: "webhook",
       integration: "agents",
       path: "/work",
     })
-    secret = made.body.secret
+    secret = response.body.secret
     await host.api("POST", "/v1/agents", { key: "writer", name: "Writer", protocol: "model", instructions: "You write." })
   })
   after(async () => {
@@ -90,14 +90,14 @@ describe("threads", () => {
     (await host.api<{ messages: { role: string; author: string; content: string }[] }>("GET", `/v1/threads/${thread}/messages`)).body
       .messages
   /** The messages that came with each call of the agent. */
-  const shown = () => agent.asked.map(({ body }) => (body["messages"] as { content: string }[]).map(({ content }) => content))
+  const messagesSent = () => agent.asked.map(({ body }) => (body["messages"] as { content: string }[]).map(({ content }) => content))
   const signed = (body: string, key = secret, at = host.clock.now()) => {
     const time = String(Math.floor(at / 1_000))
     const signature = `sha256=${createHmac("sha256", key).update(`${time}.${body}`).digest("hex")}`
     return { "content-type": "application/json", "x-signature-timestamp": time, "x-signature-256": signature }
   }
-  const callBack = async (url: string, said: object, headers?: Record<string, string>) => {
-    const body = JSON.stringify(said)
+  const callBack = async (url: string, payload: object, headers?: Record<string, string>) => {
+    const body = JSON.stringify(payload)
     const answer = await fetch(url, { method: "POST", body, headers: headers ?? signed(body) })
     return { status: answer.status, body: (await answer.json()) as Refusal & { state?: string } }
   }
@@ -142,13 +142,13 @@ describe("threads", () => {
     agent.answer(() => ({ body: answer }))
     const run = await reaching(await start("worker", "Make a page"), "succeeded")
     expect(run).to.deep.include({ output: "Done.", summary: "A page", result_kind: "page", handles, cost_millicents: 13 })
-    const [asked] = agent.asked
-    expect(asked?.body).to.include({ run_id: run.id, input: "Make a page", agent_key: "worker", attempt_number: 1 })
-    const time = String(asked?.headers["x-signature-timestamp"])
+    const [request] = agent.asked
+    expect(request?.body).to.include({ run_id: run.id, input: "Make a page", agent_key: "worker", attempt_number: 1 })
+    const time = String(request?.headers["x-signature-timestamp"])
     const expected = createHmac("sha256", secret)
-      .update(`${time}.${JSON.stringify(asked?.body)}`)
+      .update(`${time}.${JSON.stringify(request?.body)}`)
       .digest("hex")
-    expect(asked?.headers["x-signature-256"]).to.equal(`sha256=${expected}`)
+    expect(request?.headers["x-signature-256"]).to.equal(`sha256=${expected}`)
   })
 
   it("wait for an agent that calls back, and take nothing that it did not sign", async () => {
@@ -204,15 +204,15 @@ describe("threads", () => {
     expect((await reaching(run, "failed")).terminal_reason).to.equal("The agent did not call back in time.")
     await host.api("POST", "/v1/agents", { key: "leaving", name: "Leaving", protocol: "model" })
     models.answer(() => ({ status: 400 }))
-    const left = await reaching(await start("leaving", "One"), "failed")
+    const remaining = await reaching(await start("leaving", "One"), "failed")
     await host.api("DELETE", "/v1/agents/leaving")
-    await host.api("POST", `/v1/agent-runs/${left.id}/resume`)
+    await host.api("POST", `/v1/agent-runs/${remaining.id}/resume`)
     // The reason is `agent_gone`.
-    const gone = await until("the second failure", async () => {
-      const now = await read(left)
+    const failedRun = await until("the second failure", async () => {
+      const now = await read(remaining)
       return now.state === "failed" && now.attempt_number === 2 ? now : undefined
     })
-    expect(gone.terminal_reason).to.contain("was removed")
+    expect(failedRun.terminal_reason).to.contain("was removed")
   })
 
   it("retry an agent that cannot answer now, as the same question", async () => {
@@ -224,7 +224,7 @@ describe("threads", () => {
     await host.clock.move(60_000)
     expect((await reaching(run, "succeeded")).output).to.equal("Now.")
     expect(new Set(agent.asked.map(({ headers }) => headers["idempotency-key"])).size).to.equal(1)
-    expect(shown()).to.deep.equal([["Busy"], ["Busy"]])
+    expect(messagesSent()).to.deep.equal([["Busy"], ["Busy"]])
   })
 
   it("show what was said before an agent is asked once more", async () => {
@@ -234,7 +234,7 @@ describe("threads", () => {
     agent.answer(() => "A headline")
     await host.api("POST", `/v1/agent-runs/${run.id}/resume`)
     await reaching(run, "succeeded")
-    expect(shown()).to.deep.equal([["Write a headline"], ["Write a headline", "In English"]])
+    expect(messagesSent()).to.deep.equal([["Write a headline"], ["Write a headline", "In English"]])
   })
 
   it("refuse every transition that is not in the table", async () => {
@@ -266,8 +266,8 @@ describe("threads", () => {
     expect(rotated)
       .to.match(/^whsec_/)
       .and.to.not.equal(secret)
-    const shown = JSON.stringify([(await host.api("GET", "/v1/agents")).body, (await host.api("GET", "/v1/audit-log")).body, host.logged])
-    expect(shown).to.not.contain(rotated).and.to.not.contain(secret)
+    const text = JSON.stringify([(await host.api("GET", "/v1/agents")).body, (await host.api("GET", "/v1/audit-log")).body, host.logged])
+    expect(text).to.not.contain(rotated).and.to.not.contain(secret)
     const refused = [
       await host.api<Refusal>("POST", "/v1/agents", { key: "a", name: "A", protocol: "webhook" }),
       await host.api<Refusal>("PATCH", "/v1/agents/writer", { protocol: "webhook" }),

@@ -37,9 +37,9 @@ describe("user agents", () => {
   }
 
   it("come with every value that the specification names, and none besides", () => {
-    const found = fixture.map(({ ua }) => classifyUserAgent(ua))
-    expect([...new Set(found.map(({ device_type }) => device_type))].sort()).to.deep.equal(["", "desktop", "mobile", "tablet"])
-    expect([...new Set(found.map(({ browser }) => browser))].sort()).to.deep.equal([
+    const matches = fixture.map(({ ua }) => classifyUserAgent(ua))
+    expect([...new Set(matches.map(({ device_type }) => device_type))].sort()).to.deep.equal(["", "desktop", "mobile", "tablet"])
+    expect([...new Set(matches.map(({ browser }) => browser))].sort()).to.deep.equal([
       "",
       "chrome",
       "edge",
@@ -49,7 +49,7 @@ describe("user agents", () => {
       "safari",
       "samsung",
     ])
-    for (const { in_app } of found) expect(in_app).to.match(/^[a-z0-9-]*$/)
+    for (const { in_app } of matches) expect(in_app).to.match(/^[a-z0-9-]*$/)
   })
 
   it("take no longer when they are long or made to be slow", async () => {

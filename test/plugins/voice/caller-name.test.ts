@@ -61,17 +61,17 @@ onBothStores("caller names", ({ start }) => {
   })
 
   it("are filed for approval, and not registered by filing", async () => {
-    const one = await desk.filed()
-    expect(Object.keys(one).sort()).to.deep.equal(["action_display", "approval_request_id", "registration", "status"])
-    expect(one.status).to.equal("pending_approval")
-    expect(one.action_display).to.equal(`Register the caller name "Acme Sales" for ${ownNumber} with carriers, through Twilio.`)
+    const registration = await desk.filed()
+    expect(Object.keys(registration).sort()).to.deep.equal(["action_display", "approval_request_id", "registration", "status"])
+    expect(registration.status).to.equal("pending_approval")
+    expect(registration.action_display).to.equal(`Register the caller name "Acme Sales" for ${ownNumber} with carriers, through Twilio.`)
     const { body } = await desk.api<{ gate: string; risk: string; what: string; input: object }>(
       "GET",
-      `/v1/approvals/${one.approval_request_id}`,
+      `/v1/approvals/${registration.approval_request_id}`,
     )
-    expect(body).to.include({ gate: "voice.caller_name", risk: "high", what: one.action_display })
+    expect(body).to.include({ gate: "voice.caller_name", risk: "high", what: registration.action_display })
     expect(body.input).to.include({ name: "Acme Sales", phone_number: ownNumber })
-    expect((await desk.file()).body).to.deep.equal(one)
+    expect((await desk.file()).body).to.deep.equal(registration)
     expect(hub.asked.filter((call) => call.startsWith("POST"))).to.deep.equal([])
   })
 
@@ -88,8 +88,11 @@ onBothStores("caller names", ({ start }) => {
   })
 
   it("are registered once by Trust Hub's calls in their order, and active once Twilio says so", async () => {
-    const one = await desk.filed()
-    const both = await Promise.all([desk.decide(one.approval_request_id, "approve"), desk.decide(one.approval_request_id, "approve")])
+    const registration = await desk.filed()
+    const both = await Promise.all([
+      desk.decide(registration.approval_request_id, "approve"),
+      desk.decide(registration.approval_request_id, "approve"),
+    ])
     expect(both.filter(({ status }) => status === 200)).to.have.length(1)
     const submitted = await desk.when("the submission", ({ status }) => status === "submitted")
     expect(hub.acted).to.deep.equal(eightCalls)
@@ -98,7 +101,7 @@ onBothStores("caller names", ({ start }) => {
     expect(hub.items.EndUsers[0]?.["form"]).to.include({ Type: "cnam_information", Attributes: '{"cnam_display_name":"Acme Sales"}' })
     expect(hub.assigned(product?.sid ?? "").map((item) => String(item["object_sid"]).slice(0, 2))).to.include.members(["IT", "BU", "PN"])
     expect(submitted.trust_product_sid).to.equal(product?.sid)
-    const approval = await desk.api<{ state: string; receipt: { ok: boolean } }>("GET", `/v1/approvals/${one.approval_request_id}`)
+    const approval = await desk.api<{ state: string; receipt: { ok: boolean } }>("GET", `/v1/approvals/${registration.approval_request_id}`)
     expect([approval.body.state, approval.body.receipt.ok]).to.deep.equal(["done", true])
     // It stays so however long Twilio takes, and follows what Twilio says.
     const checked = submitted.checked_at ?? ""
@@ -108,7 +111,7 @@ onBothStores("caller names", ({ start }) => {
     await desk.when("the review", ({ status }) => status === "in_review")
     hub.decide("twilio-approved")
     await desk.when("the approval of Twilio", ({ status }) => status === "active")
-    expect((await desk.file()).body).to.include({ status: "active", approval_request_id: one.approval_request_id })
+    expect((await desk.file()).body).to.include({ status: "active", approval_request_id: registration.approval_request_id })
     expect(hub.acted).to.deep.equal(eightCalls)
     expect(JSON.stringify([host.logged, (await desk.api("GET", "/v1/audit-log?limit=200")).body])).to.not.contain("SECRET-auth")
   })

@@ -53,8 +53,8 @@ describe("a caller name whose service is killed after calls", () => {
     let service: ServiceProcess = await startService(options)
     const call = async <T>(method: string, path: string, key: string, body?: object) => {
       const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" }
-      const sent = body === undefined ? {} : { body: JSON.stringify(body) }
-      const answer = await patiently(() => fetch(service.url + path, { method, headers, ...sent }))
+      const message = body === undefined ? {} : { body: JSON.stringify(body) }
+      const answer = await patiently(() => fetch(service.url + path, { method, headers, ...message }))
       expect(answer.status).to.equal(200)
       return (await answer.json()) as T
     }
@@ -65,8 +65,8 @@ describe("a caller name whose service is killed after calls", () => {
       await call("POST", `/v1/approvals/${filed.approval_request_id}/decide`, desk.second, { decision: "approve" })
       for (const [place, index] of killedAfter.entries()) {
         // Two of the calls are alike.
-        const wanted = alike(eightCalls.slice(0, index + 1), index)
-        const acted = await until(`call ${index + 1}`, () => alike(hub.acted, index) >= wanted && hub.acted.length)
+        const expected = alike(eightCalls.slice(0, index + 1), index)
+        const acted = await until(`call ${index + 1}`, () => alike(hub.acted, index) >= expected && hub.acted.length)
         await service.kill()
         const next = killedAfter[place + 1]
         if (next !== undefined) hold(next)

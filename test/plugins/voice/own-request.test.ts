@@ -29,8 +29,8 @@ describe("an own request for a caller name", () => {
   }
   const sessionOf = (desk: Desk, user: string) =>
     host.get(UnitsOfWork).run((work) => {
-      const given = { user, organization: desk.organization, method: "email_code", device: "Test", address: "127.0.0.1" } as const
-      return host.get(UserSessions).open(work, given).text
+      const input = { user, organization: desk.organization, method: "email_code", device: "Test", address: "127.0.0.1" } as const
+      return host.get(UserSessions).open(work, input).text
     })
   const approve = async (id: string, key: string) => {
     const path = `/v1/approvals/${id}/decide`
@@ -44,8 +44,8 @@ describe("an own request for a caller name", () => {
     expect((await desk.api("DELETE", `/v1/members/${other}`)).status).to.equal(200)
     const filed = await desk.filed()
     expect(filed.status).to.equal("pending_approval")
-    const made = await desk.api<{ secret: string }>("POST", "/v1/api-keys", { name: "Other", role: "admin" })
-    for (const key of [desk.key, made.body.secret]) expect(await approve(filed.approval_request_id, key)).to.equal("own_request")
+    const response = await desk.api<{ secret: string }>("POST", "/v1/api-keys", { name: "Other", role: "admin" })
+    for (const key of [desk.key, response.body.secret]) expect(await approve(filed.approval_request_id, key)).to.equal("own_request")
     expect(await approve(filed.approval_request_id, await sessionOf(desk, own))).to.equal("approved")
     await desk.when("the registration", ({ status }) => status === "submitted")
   })

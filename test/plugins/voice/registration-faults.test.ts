@@ -24,9 +24,9 @@ describe("registering a caller name", () => {
   })
 
   const approved = async () => {
-    const one = await desk.filed()
-    expect((await desk.decide(one.approval_request_id, "approve")).status).to.equal(200)
-    return one
+    const registration = await desk.filed()
+    expect((await desk.decide(registration.approval_request_id, "approve")).status).to.equal(200)
+    return registration
   }
 
   it("are rejected with each of the carrier's reasons, and filed again", async () => {
@@ -47,11 +47,11 @@ describe("registering a caller name", () => {
 
   it("are not submitted where the evaluation finds faults", async () => {
     hub.complies = false
-    const one = await approved()
+    const registration = await approved()
     const { reasons } = await desk.when("the rejection", ({ status }) => status === "rejected")
     expect(reasons.map(({ code }) => code)).to.deep.equal(["18601", "18602"])
     expect(hub.acted).to.deep.equal(eightCalls.slice(0, -1))
-    const { body } = await desk.api<{ state: string }>("GET", `/v1/approvals/${one.approval_request_id}`)
+    const { body } = await desk.api<{ state: string }>("GET", `/v1/approvals/${registration.approval_request_id}`)
     expect(body.state).to.equal("failed")
   })
 
@@ -84,8 +84,8 @@ describe("registering a caller name", () => {
       await approved()
       await desk.when("the submission", ({ status }) => status === "submitted")
       // Evaluating again changes nothing; everything else is found again.
-      expect(hub.acted.filter((one) => !one.endsWith("Evaluations"))).to.deep.equal(
-        eightCalls.filter((one) => !one.endsWith("Evaluations")),
+      expect(hub.acted.filter((action) => !action.endsWith("Evaluations"))).to.deep.equal(
+        eightCalls.filter((eightCall) => !eightCall.endsWith("Evaluations")),
       )
       expect([hub.items.TrustProducts.length, hub.items.EndUsers.length]).to.deep.equal([1, 1])
     })
@@ -102,7 +102,7 @@ describe("registering a caller name", () => {
       expect(last_error).to.equal("")
       expect(hub.acted).to.deep.equal(eightCalls)
       hub.fault("GET TrustProduct", fault, 2)
-      await desk.when("the fault of a poll", (one) => one.last_error !== "")
+      await desk.when("the fault of a poll", (registration) => registration.last_error !== "")
       expect((await desk.registration()).status).to.equal("submitted")
       hub.decide("twilio-approved")
       await desk.when("the approval of Twilio", ({ status }) => status === "active")
@@ -113,7 +113,7 @@ describe("registering a caller name", () => {
     await approved()
     await desk.when("the submission", ({ status }) => status === "submitted")
     hub.decide("twilio-wonders")
-    const { last_error } = await desk.when("the error", (one) => one.last_error !== "")
+    const { last_error } = await desk.when("the error", (registration) => registration.last_error !== "")
     expect(last_error).to.contain("twilio-wonders")
     expect((await desk.registration()).status).to.equal("submitted")
   })
@@ -127,12 +127,16 @@ describe("registering a caller name", () => {
   })
 
   it("are asked for at once where Trust Hub calls back, by a signed URL alone", async () => {
-    const one = await approved()
+    const registration = await approved()
     await desk.when("the submission", ({ status }) => status === "submitted")
     const form = hub.items.TrustProducts[0]?.["form"] as { StatusCallback: string }
     const url = form.StatusCallback.replace("https://calls.example.com", host.url)
     const other = (await Desk.open(host, `other-${count}`)).organization
-    for (const forged of [`${url}x`, url.replace(one.registration.id, crypto.randomUUID()), url.replace(desk.organization, other)]) {
+    for (const forged of [
+      `${url}x`,
+      url.replace(registration.registration.id, crypto.randomUUID()),
+      url.replace(desk.organization, other),
+    ]) {
       expect((await fetch(forged, { method: "POST" })).status).to.equal(404)
     }
     // What the call says is not believed.

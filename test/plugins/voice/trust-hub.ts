@@ -43,10 +43,10 @@ export async function startTrustHub(): Promise<TrustHubServer> {
   const items: TrustHubServer["items"] = { TrustProducts: [], EndUsers: [], CustomerProfiles: [profile("c"), profile("d", "draft")] }
   const assignments = new Map<string, Item[]>()
   const acted: string[] = []
-  const asked: string[] = []
+  const urls: string[] = []
   const faults: { call: string; fault: Fault; times: number }[] = []
-  let made = 0
-  const sid = (prefix: string) => prefix + createHash("md5").update(String(++made)).digest("hex")
+  let count = 0
+  const sid = (prefix: string) => prefix + createHash("md5").update(String(++count)).digest("hex")
   const hub = { complies: true }
 
   const server = createServer((request, response) => {
@@ -61,7 +61,7 @@ export async function startTrustHub(): Promise<TrustHubServer> {
     const url = new URL(request.url ?? "", origin)
     const path = url.pathname.split("/").slice(2)
     const name = `${request.method} ${path.at(-1)?.startsWith("BU") ? path.at(-2)?.slice(0, -1) : path.at(-1)}`
-    asked.push(`${request.method} ${url.pathname}`)
+    urls.push(`${request.method} ${url.pathname}`)
     const fault = faults.find(({ call, times }) => call === name && times > 0)
     if (fault) fault.times--
     const send = (status: number, value: unknown) =>
@@ -90,8 +90,8 @@ export async function startTrustHub(): Promise<TrustHubServer> {
     const [kind = "", of, within] = path
     const list = items[kind as keyof typeof items]
     if (!list) return missing(url)
-    if (of === undefined) return method === "GET" ? listed(url, list) : { status: 201, body: create(kind, list, form) }
-    const item = list.find((one) => one.sid === of)
+    if (of === undefined) return method === "GET" ? listOf(url, list) : { status: 201, body: create(kind, list, form) }
+    const item = list.find((entry) => entry.sid === of)
     if (!item) return missing(url)
     if (within === undefined) {
       if (method === "POST") {
@@ -102,7 +102,7 @@ export async function startTrustHub(): Promise<TrustHubServer> {
     }
     const own = assignments.get(`${of} ${within}`) ?? []
     assignments.set(`${of} ${within}`, own)
-    if (method === "GET") return listed(url, own)
+    if (method === "GET") return listOf(url, own)
     acted.push(`POST ${kind.slice(0, -1)} ${within}`)
     return { status: 201, body: assign(within, own, form) }
   }
@@ -121,7 +121,7 @@ export async function startTrustHub(): Promise<TrustHubServer> {
       status: "draft",
       errors: [],
       form: Object.fromEntries(form),
-      date_created: new Date(1_700_000_000_000 + made * 1_000).toISOString(),
+      date_created: new Date(1_700_000_000_000 + count * 1_000).toISOString(),
     }
     list.push(item)
     return item
@@ -144,7 +144,7 @@ export async function startTrustHub(): Promise<TrustHubServer> {
     return item
   }
 
-  function listed(url: URL, all: Item[]): { status: number; body: unknown } {
+  function listOf(url: URL, all: Item[]): { status: number; body: unknown } {
     const friendly = url.searchParams.get("FriendlyName")
     const status = url.searchParams.get("Status")
     const fit = all.filter((item) => (!friendly || item["friendly_name"] === friendly) && (!status || item["status"] === status))
@@ -167,7 +167,7 @@ export async function startTrustHub(): Promise<TrustHubServer> {
     origin,
     port,
     acted,
-    asked,
+    asked: urls,
     items,
     assigned: (of: string) => [...assignments].filter(([key]) => key.startsWith(`${of} `)).flatMap(([, own]) => own),
     fault: (call: string, fault: Fault, times = 1) => void faults.push({ call, fault, times }),

@@ -66,7 +66,7 @@ export class Desk {
   }
 
   static async open(host: TestHost, slug: string, name = "Acme Sales"): Promise<Desk> {
-    const made = await host.get(UnitsOfWork).run((work) => {
+    const organization = await host.get(UnitsOfWork).run((work) => {
       const organizations = host.get(Organizations)
       const { id } = organizations.create(work, { name, slug })
       const key = (name: string) => {
@@ -76,7 +76,7 @@ export class Desk {
       }
       return { id, key: key("one"), second: key("two") }
     })
-    return new Desk(host, made.id, made.key, made.second)
+    return new Desk(host, organization.id, organization.key, organization.second)
   }
 
   api<T = Record<string, unknown>>(method: string, path: string, body?: unknown, key = this.key) {
@@ -90,8 +90,8 @@ export class Desk {
   }
 
   set(change: object = {}) {
-    const wanted = { phone_number: ownNumber, email: "ada@acme.example", ...change }
-    return this.api<Refusal & { registration: Registration | null }>("PUT", "/v1/voice/caller-name", wanted)
+    const registrationInput = { phone_number: ownNumber, email: "ada@acme.example", ...change }
+    return this.api<Refusal & { registration: Registration | null }>("PUT", "/v1/voice/caller-name", registrationInput)
   }
 
   file(key = this.key) {

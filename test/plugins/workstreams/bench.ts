@@ -83,7 +83,7 @@ const fieldsOf = {
 export function requireExact(whole: Whole): void {
   const { workstream, assignments, current_decisions, recent_decisions, events, phases, resources } = whole
   const attempts = assignments.flatMap(({ latest_attempt }) => latest_attempt ?? [])
-  const shown: Record<keyof typeof fieldsOf, readonly unknown[]> = {
+  const fixtures: Record<keyof typeof fieldsOf, readonly unknown[]> = {
     "": [whole],
     workstream: [workstream],
     external_refs: workstream.external_refs,
@@ -96,7 +96,7 @@ export function requireExact(whole: Whole): void {
     resources,
   }
   for (const [name, fields] of Object.entries(fieldsOf))
-    for (const one of shown[name as keyof typeof fieldsOf]) expect(one, name).to.have.all.keys(...fields.split(" "))
+    for (const example of fixtures[name as keyof typeof fieldsOf]) expect(example, name).to.have.all.keys(...fields.split(" "))
 }
 
 export class WorkstreamBench {

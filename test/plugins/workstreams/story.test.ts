@@ -43,11 +43,11 @@ onBothStores("a managed organization's workstream", ({ storage }) => {
         const { id } = organizations.create(work, { name: "Bakery", slug: "bakery" })
         const user = organizations.addUser(work, { email: "baker@example.com", name: "Baker" })
         organizations.addMember(work, id, user.id, "owner")
-        const wanted = { name: "k", kind: "api_key", role: "owner", scopes: null, user: user.id } as const
-        return { id, key: keys.mint(work, id, wanted).text }
+        const keyOptions = { name: "k", kind: "api_key", role: "owner", scopes: null, user: user.id } as const
+        return { id, key: keys.mint(work, id, keyOptions).text }
       })
-    const made = await first().api<{ secret: string }>("POST", "/v1/api-keys", { name: "Manager", role: "admin", manager: true })
-    manager = made.body.secret
+    const response = await first().api<{ secret: string }>("POST", "/v1/api-keys", { name: "Manager", role: "admin", manager: true })
+    manager = response.body.secret
   })
   after(async () => {
     for (const node of nodes.reverse()) await node.stop()
@@ -80,8 +80,8 @@ onBothStores("a managed organization's workstream", ({ storage }) => {
     const unlinked = await first().api<Refusal>("GET", "/v1/me", undefined, asManager())
     expect([unlinked.status, unlinked.body.details.reason]).to.deep.equal([404, "organization_not_accessible"])
     const invited = await ok<{ id: string; code: string }>("POST", "/v1/managed-organization-invitations", { role: "admin" }, {})
-    const listed = await first().api("GET", "/v1/managed-organization-invitations")
-    expect(JSON.stringify(listed.body)).to.contain(invited.id).and.to.not.contain(invited.code)
+    const response = await first().api("GET", "/v1/managed-organization-invitations")
+    expect(JSON.stringify(response.body)).to.contain(invited.id).and.to.not.contain(invited.code)
     const accept = (code: string, options: object = asClient()) =>
       first().api<Refusal>("POST", "/v1/managed-organizations-accept", { code }, options)
     expect((await accept("mr_invite_nothing")).body.details.reason).to.equal("invitation_not_found")
@@ -163,17 +163,17 @@ onBothStores("a managed organization's workstream", ({ storage }) => {
   })
 
   it("ends with the link, on every node before the answer, with the keys that the manager made", async () => {
-    const made = await ok<{ secret: string }>("POST", "/v1/api-keys", { name: "Left behind", role: "admin" }, asManager())
-    for (const node of nodes) expect((await node.api("GET", "/v1/me", undefined, { key: made.secret })).status).to.equal(200)
+    const key = await ok<{ secret: string }>("POST", "/v1/api-keys", { name: "Left behind", role: "admin" }, asManager())
+    for (const node of nodes) expect((await node.api("GET", "/v1/me", undefined, { key: key.secret })).status).to.equal(200)
     for (const node of nodes) expect((await node.api("GET", "/v1/me", undefined, asManager())).status).to.equal(200)
     const own = await first().api<Refusal>("DELETE", "/v1/managed-organizations/default", undefined, asManager())
     expect(own.body.details.reason).to.equal("acts_for_client")
     await ok("DELETE", "/v1/managed-organizations/default", undefined, asClient())
     for (const node of nodes) {
-      const gone = await node.api<Refusal>("GET", "/v1/workstreams/launch", undefined, asManager())
-      expect([gone.status, gone.body.details.reason]).to.deep.equal([404, "organization_not_accessible"])
-      const left = await node.api<Refusal>("GET", "/v1/me", undefined, { key: made.secret })
-      expect([left.status, left.body.details.reason]).to.deep.equal([401, "credential_revoked"])
+      const response = await node.api<Refusal>("GET", "/v1/workstreams/launch", undefined, asManager())
+      expect([response.status, response.body.details.reason]).to.deep.equal([404, "organization_not_accessible"])
+      const answer = await node.api<Refusal>("GET", "/v1/me", undefined, { key: key.secret })
+      expect([answer.status, answer.body.details.reason]).to.deep.equal([401, "credential_revoked"])
     }
     expect((await first().api<Managed>("GET", "/v1/managed-organizations")).body.organizations).to.deep.equal([])
     const run = await ok<{ id: string }>("POST", "/v1/agent-runs", { agent_key: "worker", input: "More" }, asClient())

@@ -125,8 +125,10 @@ describe("transitions of workstreams", () => {
   it("are each tried, but for those that only happen within others", () => {
     expect([...new Set(tried.map(({ machine }) => machine.name))]).to.have.members(machines.map(({ name }) => name))
     const within = machines.flatMap((machine) => {
-      const asked = new Set(tried.filter((one) => one.machine === (machine as StateMachine)).flatMap(({ events }) => events))
-      return Object.keys(machine.events).filter((event) => !asked.has(event))
+      const requests = new Set(
+        tried.filter((transition) => transition.machine === (machine as StateMachine)).flatMap(({ events }) => events),
+      )
+      return Object.keys(machine.events).filter((event) => !requests.has(event))
     })
     expect(within).to.deep.equal(["propose", "withdraw", "supersede"])
   })
@@ -137,7 +139,7 @@ describe("transitions of workstreams", () => {
         const possible = possibleEvents(machine, state)
         await set(part, { [field]: stateOf(machine, state) })
         const before = await bench.ok("GET", "/tried")
-        for (const event of events.filter((one) => !possible.includes(one))) {
+        for (const event of events.filter((name) => !possible.includes(name))) {
           const body = path.endsWith("archive") || path.endsWith("attempts") ? {} : { event, ...more }
           const answer = await bench.call<Refusal>("POST", `/tried/${path}`, body)
           expect([answer.status, answer.body.details.reason, answer.body.details.possible], event).to.deep.equal([

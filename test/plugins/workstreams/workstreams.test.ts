@@ -16,10 +16,10 @@ describe("workstreams", () => {
   let serviceKey: string
   before(async () => {
     bench = await WorkstreamBench.open()
-    const wanted = { name: "service", kind: "api_key", role: "admin", scopes: null, user: null } as const
+    const keyOptions = { name: "service", kind: "api_key", role: "admin", scopes: null, user: null } as const
     serviceKey = await bench.host
       .get(UnitsOfWork)
-      .run((work) => bench.host.get(ApiKeys).mint(work, bench.host.organization.id, wanted).text)
+      .run((work) => bench.host.get(ApiKeys).mint(work, bench.host.organization.id, keyOptions).text)
   })
   after(() => bench.close())
   beforeEach(() => bench.models.answer(() => "A headline"))
@@ -63,9 +63,9 @@ describe("workstreams", () => {
       ],
       assignments: [{ slug: "copy", objective: "Write.", phase_slug: "later", assigned_agent_key: "writer" }],
     }
-    const made = await bench.host.api<{ id: string; slug: string }>("POST", "/v1/workstream-templates", template)
+    const response = await bench.host.api<{ id: string; slug: string }>("POST", "/v1/workstream-templates", template)
     const whole = await bench.ok("POST", "", { template: "launch" })
-    expect(whole.workstream).to.include({ status: "draft", slug: "launch", source_template_id: made.body.id })
+    expect(whole.workstream).to.include({ status: "draft", slug: "launch", source_template_id: response.body.id })
     expect(whole.phases.map(({ slug }) => slug)).to.deep.equal(["later", "earlier"])
     expect(whole.assignments).to.have.length(1)
     expect(whole.assignments[0]).to.include({ slug: "copy", assigned_agent_key: "writer", work_state: "planned", adoption_state: "none" })
@@ -82,13 +82,13 @@ describe("workstreams", () => {
 
   it("show a result that an agent proposes as proposed, until a person adopts it", async () => {
     const slug = await bench.inWork("adopt")
-    const begun = await bench.ok<Assignment>("POST", `/${slug}/assignments/copy/attempts`, { input: "Short." })
-    expect(begun.latest_attempt).to.include({ attempt_number: 1, state: "running" })
+    const assignment = await bench.ok<Assignment>("POST", `/${slug}/assignments/copy/attempts`, { input: "Short." })
+    expect(assignment.latest_attempt).to.include({ attempt_number: 1, state: "running" })
     const proposed = await bench.attempted(slug, "submitted")
     expect(proposed).to.include({ adoption_state: "proposed", work_state: "in_progress" })
     expect(proposed.latest_attempt?.summary).to.equal("A headline")
-    const asked = bench.models.asked.at(-1)?.text ?? ""
-    expect(asked).to.contain("Write the copy.").and.to.contain("Short.")
+    const query = bench.models.asked.at(-1)?.text ?? ""
+    expect(query).to.contain("Write the copy.").and.to.contain("Short.")
     const again = await bench.call("POST", `/${slug}/assignments/copy/attempts`)
     expect([again.body.details.reason, again.body.details.guard]).to.deep.equal(["transition_guarded", "rejected"])
     const byService = await bench.call("POST", `/${slug}/assignments/copy/transitions`, { event: "accept" }, { key: serviceKey })
@@ -171,7 +171,7 @@ describe("workstreams", () => {
     await propose("tv", { supersedes_decision_slug: "print" })
     const byService = await decide(slug, "web", "authorize", {}, { key: serviceKey })
     expect(byService.body.details.guard).to.equal("by_decider")
-    const slugs = (decisions: readonly Decision[]) => decisions.map((one) => one.slug)
+    const slugs = (decisions: readonly Decision[]) => decisions.map((decision) => decision.slug)
     expect(slugs((await bench.ok("GET", `/${slug}`)).current_decisions)).to.deep.equal(["tv", "web", "print"])
     await decide(slug, "web", "authorize")
     const whole = await bench.ok("GET", `/${slug}`)
@@ -312,8 +312,8 @@ describe("workstreams", () => {
     expect((await bench.call("GET", `/${slug}`, undefined, { key: serviceKey })).body.following).to.equal(false)
     await bench.ok("POST", `/${slug}/unfollow`)
     expect((await bench.ok("GET", `/${slug}`)).following).to.equal(false)
-    const told = await bench.host.broadcasts(`workstreams:${slug}`)
-    expect(told.map(({ event }) => event)).to.include.members(["created", "moved", "assignment_added", "assignment_moved"])
+    const broadcasts = await bench.host.broadcasts(`workstreams:${slug}`)
+    expect(broadcasts.map(({ event }) => event)).to.include.members(["created", "moved", "assignment_added", "assignment_moved"])
     const { workstream } = await bench.ok("GET", `/${slug}`)
     await bench.host.get(UnitsOfWork).run((work) => {
       for (let n = 0; n < 100; n++) work.in(parts(), bench.host.organization.id).insert(phase(workstream.id, n) as never)
@@ -325,8 +325,8 @@ describe("workstreams", () => {
 
   it("page through their phases in order and their resources newest first, filtered, and read each alone", async () => {
     const slug = await bench.inWork("paged")
-    const given = [3, 1, 2, 1].map((sort_order, n) => ({ phase: `p${n}`, title: `P${n}`, sort_order }))
-    for (const phase of given) await bench.ok("POST", `/${slug}/phases`, phase)
+    const inputs = [3, 1, 2, 1].map((sort_order, n) => ({ phase: `p${n}`, title: `P${n}`, sort_order }))
+    for (const phase of inputs) await bench.ok("POST", `/${slug}/phases`, phase)
     await bench.ok("POST", `/${slug}/phases/p2/transitions`, { event: "start" })
     const resource_id = bench.host.organization.id
     for (const resource_type of ["page", "dataset", "thread"])
@@ -371,9 +371,9 @@ describe("workstreams", () => {
           if (["get", "first", "find", "count", "stream"].includes(String(name))) queries++
           const member = Reflect.get(target, name) as unknown
           if (typeof member !== "function") return member
-          return (...given: { snapshot?: boolean }[]) => {
-            if (spec.name === "workstream_parts" && given[1]?.snapshot) snapshots++
-            return Reflect.apply(member, target, given) as unknown
+          return (...inputs: { snapshot?: boolean }[]) => {
+            if (spec.name === "workstream_parts" && inputs[1]?.snapshot) snapshots++
+            return Reflect.apply(member, target, inputs) as unknown
           }
         },
       })

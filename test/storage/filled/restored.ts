@@ -16,7 +16,7 @@ import { createStore } from "../../../core/storage/store.ts"
 export type StoreKind = "sqlite" | "mongodb"
 
 /** What fill.js wrote beside the data. */
-export interface Known {
+export interface RestoredExample {
   readonly at: string
   readonly admin_key: string
   readonly organization: { readonly id: string; readonly slug: string }
@@ -31,8 +31,8 @@ export interface Contents {
   readonly jobs: ReadonlyMap<string, JobDocument>
 }
 
-export function knownOf(kind: StoreKind): Known {
-  return JSON.parse(readFileSync(join(import.meta.dirname, kind, "known.json"), "utf8")) as Known
+export function knownOf(kind: StoreKind): RestoredExample {
+  return JSON.parse(readFileSync(join(import.meta.dirname, kind, "known.json"), "utf8")) as RestoredExample
 }
 
 /** Unpacks the files into the folder. A database gets the documents; their times move on by `laterMs`. */

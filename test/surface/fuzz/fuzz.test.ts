@@ -33,7 +33,7 @@ describe("inbound path", () => {
 
   it("answers hostile requests without an exit, a 5xx, a long turn or growing memory", async function () {
     if (isSoak) this.timeout(0)
-    let done = 0
+    let completed = 0
     let warmMb = 0
     let isOver = false
     service.ended().then(
@@ -42,17 +42,17 @@ describe("inbound path", () => {
     )
     const port = Number(new URL(service.url).port)
     const goesOn = () => {
-      done += 24
-      if (warmMb === 0 && done > warmInputs) warmMb = residentMb(service.pid)
+      completed += 24
+      if (warmMb === 0 && completed > warmInputs) warmMb = residentMb(service.pid)
       return !isOver
     }
     const { milliseconds } = await leastTurn(async () => {
       service.signal("SIGUSR2")
       const report = await fuzz({ port, endpoints, seed, inputs, goesOn })
-      expect(isOver, service.said()).to.equal(false)
+      expect(isOver, service.output()).to.equal(false)
       expect(report.failures).to.deep.equal([])
       expect([...report.statuses.keys()].filter((status) => status >= 500)).to.deep.equal([])
-      expect(service.said()).not.to.match(/"level":(50|60)/)
+      expect(service.output()).not.to.match(/"level":(50|60)/)
       const turns = turnsOf(folder.path)
       const counts = [...report.statuses].sort().map(([status, count]) => `${status}: ${count}`)
       if (isSoak || inputs > 10_000)

@@ -31,16 +31,16 @@ export interface FuzzArgs {
 export async function fuzz({ port, endpoints, seed, inputs, goesOn = () => true }: FuzzArgs): Promise<FuzzReport> {
   const statuses = new Map<number, number>()
   const failures: string[] = []
-  let sent = 0
+  let sentCount = 0
   const sendBatches = async (number: number) => {
     const random = randomFrom(seed + number)
-    while (sent < inputs && goesOn()) {
+    while (sentCount < inputs && goesOn()) {
       const isBroken = random() < 0.15
       const drawn: Input[] = Array.from({ length: batch }, (_, index) => drawInput(random, endpoints, isBroken && index === batch - 1))
-      const found = await exchange(port, drawn)
+      const answers = await exchange(port, drawn)
       // The service may close the connection before it reads the others.
-      sent += found.length + (isBroken ? 1 : 0)
-      for (const [index, { status, body }] of found.entries()) {
+      sentCount += answers.length + (isBroken ? 1 : 0)
+      for (const [index, { status, body }] of answers.entries()) {
         statuses.set(status, (statuses.get(status) ?? 0) + 1)
         if (status >= 500 && failures.length < maxFailures)
           failures.push(`${status} ${body}\n${drawn[index]?.bytes.toString("latin1").slice(0, 1_000)}`)
@@ -48,15 +48,15 @@ export async function fuzz({ port, endpoints, seed, inputs, goesOn = () => true 
     }
   }
   await Promise.all(Array.from({ length: connections }, (_, number) => sendBatches(number)))
-  return { inputs: sent, statuses, failures }
+  return { inputs: sentCount, statuses, failures }
 }
 
 /** Returns the statuses of the answers until the service closes the connection. Rejects if it refuses the connection. */
 function exchange(port: number, inputs: readonly Input[]): Promise<Answer[]> {
   return new Promise((resolve, reject) => {
     const socket = connect(port, "127.0.0.1")
-    const found: Answer[] = []
-    let rest: Buffer = Buffer.alloc(0)
+    const answers: Answer[] = []
+    let others: Buffer = Buffer.alloc(0)
     let isOpen = false
     const sound = inputs.filter(({ isLast }) => !isLast).length
     socket.on("connect", () => {
@@ -65,19 +65,19 @@ function exchange(port: number, inputs: readonly Input[]): Promise<Answer[]> {
       if (sound === 0) socket.end()
     })
     socket.on("data", (chunk: Buffer) => {
-      rest = take(rest.length === 0 ? chunk : Buffer.concat([rest, chunk]), found)
+      others = take(others.length === 0 ? chunk : Buffer.concat([others, chunk]), answers)
       // A service aborts requests of a client that ends first. A broken request has no answer to wait for.
-      if (found.length >= sound) socket.end()
+      if (answers.length >= sound) socket.end()
     })
     socket.on("error", (error) => {
       if (!isOpen) reject(error)
     })
-    socket.on("close", () => resolve(found))
+    socket.on("close", () => resolve(answers))
   })
 }
 
 /** Takes whole answers. Returns the bytes of the next one. */
-function take(bytes: Buffer, found: Answer[]): Buffer {
+function take(bytes: Buffer, answers: Answer[]): Buffer {
   for (let at = 0; ; ) {
     const end = bytes.indexOf("\r\n\r\n", at)
     if (end < 0) return bytes.subarray(at)
@@ -85,7 +85,7 @@ function take(bytes: Buffer, found: Answer[]): Buffer {
     const status = Number(/^HTTP\/1\.1 (\d{3})/.exec(head)?.[1] ?? 599)
     const after = bodyEnd(bytes, end + 4, head, status)
     if (after < 0 || after > bytes.length) return bytes.subarray(at)
-    if (status >= 200) found.push({ status, body: status < 500 ? "" : bytes.toString("utf8", end + 4, after) })
+    if (status >= 200) answers.push({ status, body: status < 500 ? "" : bytes.toString("utf8", end + 4, after) })
     at = after
   }
 }

@@ -4,7 +4,7 @@ import { isMainThread } from "node:worker_threads"
 import { TurnMeter } from "../../turn-meter.ts"
 
 const writeMs = 1_000
-const kept = 20
+const storedCount = 20
 
 if (isMainThread) {
   let turns: number[] = []
@@ -15,7 +15,7 @@ if (isMainThread) {
     if (milliseconds > 1) turns.push(milliseconds)
   })
   setInterval(() => {
-    turns.sort((a, b) => b - a).splice(kept)
+    turns.sort((a, b) => b - a).splice(storedCount)
     writeFileSync("turns.json", JSON.stringify(turns))
   }, writeMs).unref()
 }

@@ -26,8 +26,8 @@ describe("the scope of a live channel", () => {
   })
 
   const subscriber = async (scopes: readonly string[]) => {
-    const wanted = { name: "live", kind: "token", role: "member", scopes: ["live:subscribe", ...scopes] }
-    const { secret } = (await host.api<{ secret: string }>("POST", "/v1/api-keys", wanted)).body
+    const keyOptions = { name: "live", kind: "token", role: "member", scopes: ["live:subscribe", ...scopes] }
+    const { secret } = (await host.api<{ secret: string }>("POST", "/v1/api-keys", keyOptions)).body
     const socket = io(host.url, { path: "/live", auth: { token: secret }, reconnection: false, forceNew: true, transports: ["websocket"] })
     sockets.push(socket)
     await new Promise<void>((resolve, reject) => socket.once("connect", resolve).once("connect_error", reject))

@@ -47,9 +47,9 @@ describe("requests of sockets", () => {
 
   it("count requests that do not exist, and end a socket that goes on beyond the limit", async () => {
     const socket = await dial({ token: "a-member" })
-    const gone = new Promise((resolve) => socket.once("disconnect", resolve))
+    const disconnected = new Promise((resolve) => socket.once("disconnect", resolve))
     for (let n = 0; n < 200; n++) socket.emit("anything", n)
-    expect(await gone).to.equal("io server disconnect")
+    expect(await disconnected).to.equal("io server disconnect")
     expect((await call(bench, "GET", "/v1/notes")).status).to.equal(429)
   })
 

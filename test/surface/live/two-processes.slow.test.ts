@@ -44,9 +44,9 @@ suite("live updates over two processes (mongodb)", () => {
   const listening = async (index: number) => {
     const live = await on(index).live<{ told: { n: number } }>({ reconnectMs: 50 })
     open.push(live)
-    const heard: number[] = []
-    await live.subscribe("told", ({ data }) => heard.push(data.n)).ready
-    return heard
+    const messages: number[] = []
+    await live.subscribe("told", ({ data }) => messages.push(data.n)).ready
+    return messages
   }
 
   it("reach by a filter the sockets of both, and go on with it on the other node", async () => {
@@ -56,25 +56,25 @@ suite("live updates over two processes (mongodb)", () => {
     const hearing = async (index: number, after?: string) => {
       const live = await on(index).live<{ executions: { id: string } }>({ reconnectMs: 50 })
       open.push(live)
-      const heard: string[] = []
+      const messages: string[] = []
       const filter = { pipeline: "wanted", is_test: false }
-      const options = { filter, ...(after !== undefined && { after }), onGap: () => heard.push("a gap") }
-      const subscription = live.subscribe("executions", ({ data }) => heard.push(data.id), options)
+      const options = { filter, ...(after !== undefined && { after }), onGap: () => messages.push("a gap") }
+      const subscription = live.subscribe("executions", ({ data }) => messages.push(data.id), options)
       await subscription.ready
-      return { heard, subscription, close: () => live.close() }
+      return { heard: messages, subscription, close: () => live.close() }
     }
-    const [one, two] = [await hearing(0), await hearing(1)]
-    const wanted: string[] = []
+    const [first, second] = [await hearing(0), await hearing(1)]
+    const expected: string[] = []
     for (let n = 0; n < 8; n++) {
       await send(n % 2, "unwanted")
-      wanted.push(await send(n % 2, "wanted"))
+      expected.push(await send(n % 2, "wanted"))
     }
-    await until(() => one.heard.length >= 8 && two.heard.length >= 8)
-    expect(one.heard).to.have.members(wanted)
-    expect(two.heard).to.have.members(wanted)
+    await until(() => first.heard.length >= 8 && second.heard.length >= 8)
+    expect(first.heard).to.have.members(expected)
+    expect(second.heard).to.have.members(expected)
 
-    const position = one.subscription.position()
-    one.close()
+    const position = first.subscription.position()
+    first.close()
     const missed: string[] = []
     for (let n = 0; n < 8; n++) {
       await send(n % 2, "unwanted")
@@ -83,9 +83,9 @@ suite("live updates over two processes (mongodb)", () => {
     const elsewhere = await hearing(1, position)
     await until(() => elsewhere.heard.length >= 8)
     missed.push(await send(0, "wanted"))
-    await until(() => elsewhere.heard.length >= 9 && two.heard.length >= 17)
+    await until(() => elsewhere.heard.length >= 9 && second.heard.length >= 17)
     expect(elsewhere.heard).to.have.members(missed)
-    expect(two.heard).to.have.members([...wanted, ...missed])
+    expect(second.heard).to.have.members([...expected, ...missed])
   })
 
   it("reach the sockets of both with names and values that the database reserves", async () => {
@@ -100,7 +100,7 @@ suite("live updates over two processes (mongodb)", () => {
       { $ref: "a.b", $id: 1, $db: "c" },
       { z: [{ _bsontype: null }], a: 1 },
     ].map((of) => ({ of }))
-    const heard = await Promise.all(
+    const received = await Promise.all(
       [0, 1].map(async (index) => {
         const live = await on(index).live<{ odd: { of: unknown } }>({ reconnectMs: 50 })
         open.push(live)
@@ -110,8 +110,8 @@ suite("live updates over two processes (mongodb)", () => {
       }),
     )
     for (const { of } of odd) await on(0).eventPipelines.sendEvent({ slug, payload: of as never })
-    await until(() => heard.every((messages) => messages.length >= odd.length))
-    for (const messages of heard) expect(messages).to.have.deep.members(odd)
+    await until(() => received.every((messages) => messages.length >= odd.length))
+    for (const messages of received) expect(messages).to.have.deep.members(odd)
   })
 
   it("reach the sockets of both, whichever took the event, each message once", async () => {
@@ -121,17 +121,17 @@ suite("live updates over two processes (mongodb)", () => {
       auth_mode: "none",
       pipeline: [{ type: "live.broadcast", channel: "told", data: { n: "{{ event.n }}" } }],
     })
-    const [one, two] = [await listening(0), await listening(1)]
+    const [first, second] = [await listening(0), await listening(1)]
     for (let n = 0; n < 10; n++) await on(n % 2).eventPipelines.sendEvent({ slug, payload: { n } })
-    await until(() => one.length >= 10 && two.length >= 10)
+    await until(() => first.length >= 10 && second.length >= 10)
     const all = Array.from({ length: 10 }, (_, n) => n)
-    for (const heard of [one, two]) expect([...heard].sort((a, b) => a - b)).to.deep.equal(all)
+    for (const messages of [first, second]) expect([...messages].sort((a, b) => a - b)).to.deep.equal(all)
 
     await on(0).eventPipelines.sendEvent({ slug, payload: { n: 10 } })
     nodes[0]?.process.kill("SIGKILL")
     await on(1).eventPipelines.sendEvent({ slug, payload: { n: 11 } })
-    await until(() => two.length >= 12)
-    expect([...two].sort((a, b) => a - b)).to.deep.equal([...all, 10, 11])
+    await until(() => second.length >= 12)
+    expect([...second].sort((a, b) => a - b)).to.deep.equal([...all, 10, 11])
   })
 })
 

@@ -62,7 +62,7 @@ describe("a body of MCP over HTTP", () => {
   it("is read in pieces and compressed", async () => {
     const slow = opened(`Content-Length: ${list.length}\r\nExpect: 100-continue\r\nAccept: application/json`)
     await once(slow, "data")
-    for (const piece of [list.slice(0, 10), list.slice(10, 11)]) await new Promise((done) => slow.write(piece, done))
+    for (const piece of [list.slice(0, 10), list.slice(10, 11)]) await new Promise((resolve) => slow.write(piece, resolve))
     const answer = answerOf(slow)
     slow.write(list.slice(11))
     expect(await answer).to.match(/^HTTP\/1\.1 200 .*"tools":\[/s)

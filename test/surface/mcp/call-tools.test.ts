@@ -19,9 +19,10 @@ describe("MCP call tools", () => {
   after(() => host.stop())
 
   const as = (key: string, query = "") => ({ url: host.url, key, query })
-  const call = (tool: string, name: string, given?: unknown, key = host.adminKey, more: object = {}) =>
-    callTool(as(key), tool, { name, ...(given === undefined ? {} : { arguments: given }), ...more })
-  const keyOf = async (wanted: object) => (await host.api<{ secret: string }>("POST", "/v1/api-keys", { name: "k", ...wanted })).body.secret
+  const call = (tool: string, name: string, input?: unknown, key = host.adminKey, more: object = {}) =>
+    callTool(as(key), tool, { name, ...(input === undefined ? {} : { arguments: input }), ...more })
+  const keyOf = async (expected: object) =>
+    (await host.api<{ secret: string }>("POST", "/v1/api-keys", { name: "k", ...expected })).body.secret
   const refusalOf = (result: ToolResult) => {
     expect(result.isError).to.equal(true)
     return jsonOf<Refusal>(result)
@@ -29,20 +30,20 @@ describe("MCP call tools", () => {
   const datasets = async () => (await host.api<{ datasets: { slug: string }[] }>("GET", "/v1/datasets?limit=200")).body.datasets
 
   it("find tools by words, best first, of what the credential may call", async () => {
-    const found = async (query: string, key = host.adminKey, more: object = {}) =>
+    const search = async (query: string, key = host.adminKey, more: object = {}) =>
       jsonOf<{ tools: { name: string; summary: string; call_tool: string }[]; total: number }>(
         await callTool(as(key), "search_tools", { query, ...more }),
       )
-    expect((await found("replay a failed execution")).tools[0]).to.include({ name: "event_pipelines_replay_execution" })
-    expect((await found("rows of datasets")).tools.map(({ name }) => name)).to.include("datasets_list_rows")
+    expect((await search("replay a failed execution")).tools[0]).to.include({ name: "event_pipelines_replay_execution" })
+    expect((await search("rows of datasets")).tools.map(({ name }) => name)).to.include("datasets_list_rows")
     const narrow = await keyOf({ kind: "token", role: "member", scopes: ["mcp", "datasets:read"] })
-    expect((await found("create datasets pipelines", narrow)).tools.map(({ name }) => name))
+    expect((await search("create datasets pipelines", narrow)).tools.map(({ name }) => name))
       .to.include("datasets_list")
       .and.not.include("datasets_create")
-    const few = await found("list", host.adminKey, { limit: 3 })
+    const few = await search("list", host.adminKey, { limit: 3 })
     expect(few.tools).to.have.length(3)
     expect(few.total).to.be.greaterThan(20)
-    expect((await found("qqqq zzzz")).tools).to.deep.equal([])
+    expect((await search("qqqq zzzz")).tools).to.deep.equal([])
     expect(refusalOf(await callTool(as(host.adminKey), "search_tools", { query: "" })).code).to.equal("invalid_argument")
   })
 
@@ -57,9 +58,9 @@ describe("MCP call tools", () => {
   })
 
   it("read what REST reads, with arguments as an object or as JSON text", async () => {
-    const rest = (await host.api("GET", "/v1/datasets/leads")).body
-    expect(jsonOf(await call("call_read", "datasets_get", { slug: "leads" }))).to.deep.equal(rest)
-    expect(jsonOf(await call("call_read", "datasets.get", '{"slug":"leads"}'))).to.deep.equal(rest)
+    const others = (await host.api("GET", "/v1/datasets/leads")).body
+    expect(jsonOf(await call("call_read", "datasets_get", { slug: "leads" }))).to.deep.equal(others)
+    expect(jsonOf(await call("call_read", "datasets.get", '{"slug":"leads"}'))).to.deep.equal(others)
     expect(jsonOf(await call("call_read", "me_get"))).to.have.property("organization")
     expect(refusalOf(await call("call_read", "datasets_get", "no JSON")).code).to.equal("invalid_argument")
     expect(refusalOf(await call("call_read", "datasets_get", [])).code).to.equal("invalid_argument")
@@ -94,27 +95,27 @@ describe("MCP call tools", () => {
     const guest = await keyOf({ role: "guest" })
     const narrow = await keyOf({ kind: "token", role: "admin", scopes: ["mcp", "knowledge:read"] })
     for (const key of [guest, narrow]) {
-      const rest = await host.api<Refusal>("POST", "/v1/datasets", { name: "Refused" }, { key })
+      const response = await host.api<Refusal>("POST", "/v1/datasets", { name: "Refused" }, { key })
       // Without a call tool on its list, a credential still gets the refusal of the operation.
-      expect(refusalOf(await call("call_write", "datasets_create", { name: "Refused" }, key))).to.deep.equal(rest.body)
-      expect(refusalOf(await callTool(as(key), "datasets_create", { name: "Refused" }))).to.deep.equal(rest.body)
-      expect(refusalOf(await callTool(as(key, "?tools=all"), "datasets_create", { name: "Refused" }))).to.deep.equal(rest.body)
+      expect(refusalOf(await call("call_write", "datasets_create", { name: "Refused" }, key))).to.deep.equal(response.body)
+      expect(refusalOf(await callTool(as(key), "datasets_create", { name: "Refused" }))).to.deep.equal(response.body)
+      expect(refusalOf(await callTool(as(key, "?tools=all"), "datasets_create", { name: "Refused" }))).to.deep.equal(response.body)
     }
     const member = await keyOf({ role: "member" })
-    const rest = await host.api<Refusal>(
+    const answer = await host.api<Refusal>(
       "POST",
       "/v1/integrations-connect",
       { app: "http", credentials: {}, share_with_org: true },
       { key: member },
     )
     const called = await call("call_destructive", "integrations_connect", { app: "http", credentials: {}, share_with_org: true }, member)
-    expect([refusalOf(called).code, refusalOf(called).details["reason"]]).to.deep.equal([rest.body.code, rest.body.details["reason"]])
+    expect([refusalOf(called).code, refusalOf(called).details["reason"]]).to.deep.equal([answer.body.code, answer.body.details["reason"]])
     expect((await datasets()).map(({ slug }) => slug)).to.deep.equal(["leads"])
   })
 
   it("change nothing for a repeat with the same idempotency key, and refuse another call under the key", async () => {
-    const write = (given: object, idempotency_key: string) =>
-      call("call_write", "datasets_create", given, host.adminKey, { idempotency_key })
+    const write = (input: object, idempotency_key: string) =>
+      call("call_write", "datasets_create", input, host.adminKey, { idempotency_key })
     const first = jsonOf(await write({ name: "Once" }, "mcp-1"))
     expect(jsonOf(await write({ name: "Once" }, "mcp-1"))).to.deep.equal(first)
     expect(refusalOf(await write({ name: "Other" }, "mcp-1")).details["reason"]).to.equal("idempotency_key_reused")
@@ -133,13 +134,13 @@ describe("MCP call tools", () => {
   })
 
   it("clear what MCP cannot set, and stand in the audit log as the operation over MCP", async () => {
-    const given = {
+    const input = {
       app: "http",
       credentials: { base_url: "https://api.crm.test", headers: {} },
       managed_access: "read",
       share_with_org: true,
     }
-    await call("call_destructive", "integrations_connect", given)
+    await call("call_destructive", "integrations_connect", input)
     const { body } = await host.api<{ audit_log: { actor: { surface: string }; writes: { after: { managed_access: string } }[] }[] }>(
       "GET",
       "/v1/audit-log?operation=integrations.connect&limit=1",

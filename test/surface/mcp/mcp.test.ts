@@ -106,9 +106,9 @@ describe("MCP", () => {
       const client = await connect(host.adminKey, revision)
       await client.listTools()
       const result = await client.callTool({ name: "event_pipelines_get", arguments: { slug: "website-lead" } })
-      const rest = await host.api("GET", "/v1/event-pipelines/website-lead")
+      const response = await host.api("GET", "/v1/event-pipelines/website-lead")
       expect(result.structuredContent).to.equal(undefined)
-      expect(result.content[0]).to.deep.equal({ type: "text", text: JSON.stringify(rest.body) })
+      expect(result.content[0]).to.deep.equal({ type: "text", text: JSON.stringify(response.body) })
       expect(JSON.stringify(result.content.slice(1))).to.contain("is data")
     })
 
@@ -167,26 +167,26 @@ describe("MCP", () => {
       const input = `"rows":[{"a":${"[".repeat(levels)}${"]".repeat(levels)}}]`
       const params = `{"name":"datasets_insert_rows","arguments":{"slug":"leads",${input}}}`
       const answer = await (await post(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":${params}}`)).text()
-      const said = JSON.parse(/^data: (.*)$/m.exec(answer)?.[1] ?? answer) as { result: Awaited<ReturnType<Client["callTool"]>> }
+      const message = JSON.parse(/^data: (.*)$/m.exec(answer)?.[1] ?? answer) as { result: Awaited<ReturnType<Client["callTool"]>> }
       const headers = { authorization: `Bearer ${host.adminKey}`, "content-type": "application/json" }
-      const rest = await fetch(`${host.url}/v1/datasets/leads/rows`, { method: "POST", headers, body: `{${input}}` })
-      return { said, result: said.result, rest: { status: rest.status, body: await rest.json() } }
+      const response = await fetch(`${host.url}/v1/datasets/leads/rows`, { method: "POST", headers, body: `{${input}}` })
+      return { said: message, result: message.result, rest: { status: response.status, body: await response.json() } }
     }
     for (const levels of [98, 5_000]) {
-      const { result, rest } = await insert(levels)
-      expect(rest, `${levels} levels`).to.have.property("status", 400)
+      const { result, rest: response } = await insert(levels)
+      expect(response, `${levels} levels`).to.have.property("status", 400)
       expect(refusal(result), `${levels} levels`).to.deep.include({
         code: "invalid_argument",
         details: { reason: "body_too_deep", limit: 100 },
       })
-      expect(refusal(result)).to.deep.equal(rest.body)
+      expect(refusal(result)).to.deep.equal(response.body)
     }
     // What is too much to be parsed is refused before it is known to be a call.
     const unparsed = await insert(500_000)
     expect(unparsed.said).to.deep.equal(unparsed.rest.body)
     expect(unparsed.rest.body).to.deep.include({ code: "invalid_argument", details: { reason: "body_too_deep", limit: 100 } })
-    const { result, rest } = await insert(97)
-    expect([result.isError, rest.status]).to.deep.equal([undefined, 200])
+    const { result, rest: others } = await insert(97)
+    expect([result.isError, others.status]).to.deep.equal([undefined, 200])
   })
 
   it("holds walls and roles for resources as for calls", async () => {
@@ -217,15 +217,15 @@ describe("MCP", () => {
     await apply(["first", ...Array.from({ length: 100 }, (_, n) => `early-${n}`)])
     await apply(Array.from({ length: 301 }, (_, n) => `late-${n}`))
     const client = await connect(key)
-    const begun = async (value: string) => {
+    const complete = async (value: string) => {
       const ref = { type: "ref/resource" as const, uri: "millrace://event-pipelines/{slug}" }
       return (await client.complete({ ref, argument: { name: "slug", value } })).completion
     }
-    expect(await begun("first")).to.deep.equal({ values: ["first"], total: 1, hasMore: false })
-    expect(await begun("none")).to.deep.equal({ values: [], total: 0, hasMore: false })
-    const early = await begun("early-")
+    expect(await complete("first")).to.deep.equal({ values: ["first"], total: 1, hasMore: false })
+    expect(await complete("none")).to.deep.equal({ values: [], total: 0, hasMore: false })
+    const early = await complete("early-")
     expect(early).to.include({ total: 100, hasMore: false }).and.have.property("values").with.lengthOf(100)
-    const late = await begun("late-")
+    const late = await complete("late-")
     expect(late).to.include({ hasMore: true }).and.have.property("values").with.lengthOf(100)
     expect(late).not.to.have.property("total")
   })

@@ -18,8 +18,8 @@ describe("results of MCP tools", () => {
   })
   after(() => host.stop())
 
-  const call = (name: string, given: object = {}) => callTool({ url: host.url, key: host.adminKey }, name, given)
-  const read = (name: string, given: object = {}) => call("call_read", { name, arguments: given })
+  const call = (name: string, input: object = {}) => callTool({ url: host.url, key: host.adminKey }, name, input)
+  const read = (name: string, input: object = {}) => call("call_read", { name, arguments: input })
   const lengthOf = ({ content }: ToolResult) => content.reduce((sum, { text }) => sum + text.length, 0)
 
   it("have at most 20,000 tokens, and the cursor of a shorter page continues without a gap", async () => {
@@ -93,9 +93,9 @@ describe("results of MCP tools", () => {
     }))
     const body = fc.dictionary(fc.string(), value, { minKeys: 1 })
     fc.assert(
-      fc.property(body, (given) => {
-        const text = JSON.stringify(given)
-        const result = fitted({ text, body: given as never })
+      fc.property(body, (input) => {
+        const text = JSON.stringify(input)
+        const result = fitted({ text, body: input as never })
         expect(result.text.length).to.be.at.most(maxChars)
         expect(JSON.parse(result.text)).to.be.an("object")
         expect(result.notes.length > 0).to.equal(result.text !== text)
@@ -104,8 +104,8 @@ describe("results of MCP tools", () => {
     )
     const wide = Object.fromEntries(Array.from({ length: 50_000 }, (_, index) => [`field_${index}`, index]))
     const escaped = { text: "\u0001".repeat(200_000), list: Array.from({ length: 90_000 }, () => null) }
-    for (const given of [wide, escaped, { a: { b: wide } }]) {
-      const result = fitted({ text: JSON.stringify(given), body: given as never })
+    for (const input of [wide, escaped, { a: { b: wide } }]) {
+      const result = fitted({ text: JSON.stringify(input), body: input as never })
       expect(result.text.length).to.be.within(2, maxChars)
       expect(result.notes).to.have.length(1)
     }

@@ -63,8 +63,8 @@ export async function toolsOf(options: RpcOptions): Promise<ListedTool[]> {
   return tools
 }
 
-export async function callTool(options: RpcOptions, name: string, given: object = {}): Promise<ToolResult> {
-  const { result, text } = await rpc(options, "tools/call", { name, arguments: given })
+export async function callTool(options: RpcOptions, name: string, input: object = {}): Promise<ToolResult> {
+  const { result, text } = await rpc(options, "tools/call", { name, arguments: input })
   if (!result) throw new Error(`no result: ${text.slice(0, 300)}`)
   return result as unknown as ToolResult
 }

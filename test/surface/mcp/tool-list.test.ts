@@ -37,12 +37,13 @@ describe("the list of MCP tools", () => {
   })
   after(() => host.stop())
 
-  const keyOf = async (wanted: object) => (await host.api<{ secret: string }>("POST", "/v1/api-keys", { name: "k", ...wanted })).body.secret
+  const keyOf = async (expected: object) =>
+    (await host.api<{ secret: string }>("POST", "/v1/api-keys", { name: "k", ...expected })).body.secret
   const as = (key: string, query = "") => ({ url: host.url, key, query })
   const admin = (query = "") => as(host.adminKey, query)
   const namesOf = async (options: ReturnType<typeof as>) => (await toolsOf(options)).map(({ name }) => name)
   const tokensOf = (tools: readonly ListedTool[]) => Math.ceil(JSON.stringify(tools).length / 4)
-  const operationOf = (name: string) => host.runtime.registry.items(Operations).find((one) => one.name.replaceAll(".", "_") === name)
+  const operationOf = (name: string) => host.runtime.registry.items(Operations).find((item) => item.name.replaceAll(".", "_") === name)
 
   it("has the operations of the specification and the call tools, at most 25 tools and 10,000 tokens", async () => {
     const tools = await toolsOf(admin())
@@ -66,15 +67,15 @@ describe("the list of MCP tools", () => {
   })
 
   it("uses schema keywords that Anthropic, OpenAI and Gemini accept, in each listed and described tool", async () => {
-    const listed = [...(await toolsOf(admin())), ...(await toolsOf(admin("?tools=all")))]
-    const problems = listed.flatMap(({ name, inputSchema }) => problemsOf(inputSchema, name))
+    const listedTools = [...(await toolsOf(admin())), ...(await toolsOf(admin("?tools=all")))]
+    const problems = listedTools.flatMap(({ name, inputSchema }) => problemsOf(inputSchema, name))
     expect(problems).to.deep.equal([])
     for (const name of ["integration_apps_create", "heartbeats_update", "experiments_create", "event_pipelines_create"]) {
       const described = jsonOf<{ input_schema: object; output_schema: object }>(await callTool(admin(), "describe_tool", { name }))
       expect(problemsOf(described.input_schema, name)).to.deep.equal([])
       expect(problemsOf(described.output_schema, name)).to.deep.equal([])
     }
-    expect(listed.filter(({ inputSchema }) => inputSchema["type"] !== "object" || "anyOf" in inputSchema)).to.deep.equal([])
+    expect(listedTools.filter(({ inputSchema }) => inputSchema["type"] !== "object" || "anyOf" in inputSchema)).to.deep.equal([])
   })
 
   it("has only tools that the credential may call", async () => {
@@ -125,12 +126,12 @@ describe("the list of MCP tools", () => {
     expect(tools.filter(({ annotations }) => annotations["readOnlyHint"] !== true)).to.deep.equal([])
     const all = await toolsOf(admin("?tools=all&read_only=true"))
     expect(all.filter(({ annotations }) => annotations["readOnlyHint"] !== true)).to.deep.equal([])
-    for (const [name, given] of [
+    for (const [name, input] of [
       ["datasets_create", { name: "Refused" }],
       ["call_write", { name: "datasets_create", arguments: { name: "Refused" } }],
       ["call_destructive", { name: "datasets_update", arguments: { slug: "refused", name: "x" } }],
     ] as const) {
-      expect((await rpc(admin("?read_only=true"), "tools/call", { name, arguments: given })).error?.code, name).to.equal(-32_602)
+      expect((await rpc(admin("?read_only=true"), "tools/call", { name, arguments: input })).error?.code, name).to.equal(-32_602)
     }
     expect(jsonOf(await callTool(admin("?read_only=true"), "call_read", { name: "datasets_create" }))).to.have.nested.property(
       "details.reason",

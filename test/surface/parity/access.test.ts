@@ -49,9 +49,9 @@ describe("every operation", () => {
     input: Input = {},
     over = surfacesToTry,
   ): Promise<string | undefined> => {
-    const said = sayable(operation, input)
+    const phrased = sayable(operation, input)
     for (const surface of over(operation, tried++)) {
-      const outcome = await surfaces[surface](operation, said, { url: bench.host.url, ...caller })
+      const outcome = await surfaces[surface](operation, phrased, { url: bench.host.url, ...caller })
       if (!right(outcome, surface)) return `over ${surface}: ${outcome.status} ${outcome.text.slice(0, 300)}`
     }
     return undefined

@@ -24,8 +24,8 @@ export function account(
   isFor: AnyOperation | undefined,
 ): { key: string; prepared: Record<string, unknown> } | undefined {
   if (isFor === undefined || !ofPersons.test(isFor.name)) return undefined
-  const given = { user: user.id, organization: null, method: "email_code", device: "firefox, desktop", address: "" } as const
-  const { session, text } = host.get(UserSessions).open(work, given)
+  const input = { user: user.id, organization: null, method: "email_code", device: "firefox, desktop", address: "" } as const
+  const { session, text } = host.get(UserSessions).open(work, input)
   const prepared = { passkey: passkeyOf(work, user), added: answerFor(host.get(Clock), work, user, session.id), address: { code } }
   pendingAddress(host.get(Vault), work, user)
   return { key: text, prepared }

@@ -5,7 +5,7 @@ import type { AnyOperation } from "../../../core/contract/operation.ts"
 import { isSecretName } from "../../../core/kernel/secret-names.ts"
 import { sampleOf } from "../../tier.ts"
 import { openParityFixture, type ParityFixture, shippedOperations } from "./fixture.ts"
-import { giving, keyOf, liftGates, type Member, members, placed, settled } from "./members.ts"
+import { giving, keyOf, liftGates, type Member, members, placed, whenSettled } from "./members.ts"
 import { type Input, type SurfaceName, surfaces, surfacesToAudit } from "./surfaces.ts"
 import { sayable } from "./wording.ts"
 
@@ -21,7 +21,7 @@ interface Entry {
 
 describe("the audit record of every change", () => {
   let fixture: ParityFixture
-  let made = 0
+  let count = 0
   let tried = 0
   before(async () => {
     fixture = await openParityFixture({ MILLRACE_LOG_LEVEL: "debug" })
@@ -36,12 +36,12 @@ describe("the audit record of every change", () => {
   }
   /** Calls the operation as its first example does, in an organization of its own. */
   const called = async (operation: AnyOperation, surface: SurfaceName) => {
-    const [member] = await members(fixture, [`audited-${++made}`], operation)
+    const [member] = await members(fixture, [`audited-${++count}`], operation)
     if (!member) throw new Error("no member")
     await liftGates(fixture, member)
     const example = operation.examples?.[0]
     const input = placed(example?.input ?? {}, await giving(fixture, member, example?.given)) as Input
-    await settled(fixture, [member])
+    await whenSettled(fixture, [member])
     const before = (await entriesOf(member, operation)).length
     const outcome = await surfaces[surface](operation, sayable(operation, input), { url: fixture.host.url, key: member.key })
     expect(outcome.code, outcome.text).to.equal(undefined)
@@ -55,22 +55,22 @@ describe("the audit record of every change", () => {
         const { input, outcome, entries } = await called(operation, surface)
         expect(entries, surface).to.have.length(1)
         for (const entry of entries) tells(entry, operation, surface, input)
-        const shown = (operation.secretOutput ?? []).map((name) => String((outcome.body as Input)[name] ?? ""))
-        hides(fixture, JSON.stringify(entries), [...secretsIn(input), ...shown.filter(Boolean)])
+        const secrets = (operation.secretOutput ?? []).map((name) => String((outcome.body as Input)[name] ?? ""))
+        hides(fixture, JSON.stringify(entries), [...secretsIn(input), ...secrets.filter(Boolean)])
       }
     })
   }
 
   it("is not there for what only reads", async () => {
-    const left: string[] = []
+    const remaining: string[] = []
     for (const operation of sampleOf(
       operations.filter(({ hints }) => hints.readOnly),
       9,
     )) {
       const { entries } = await called(operation, "rest")
-      if (entries.length > 0) left.push(operation.name)
+      if (entries.length > 0) remaining.push(operation.name)
     }
-    expect(left).to.deep.equal([])
+    expect(remaining).to.deep.equal([])
   })
 })
 
@@ -87,9 +87,9 @@ function tells(entry: Entry, operation: AnyOperation, surface: SurfaceName, inpu
   }
 }
 
-function hides({ host }: ParityFixture, kept: string, secrets: readonly string[]): void {
+function hides({ host }: ParityFixture, text: string, secrets: readonly string[]): void {
   for (const secret of secrets) {
-    expect(kept, "a secret in the audit log").to.not.include(secret)
+    expect(text, "a secret in the audit log").to.not.include(secret)
     expect(
       host.logged.some((line) => line.includes(secret)),
       "a secret in the log",

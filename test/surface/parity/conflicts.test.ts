@@ -5,7 +5,7 @@ import { Store, type Write } from "../../../core/contract/store.ts"
 import { rivalOf } from "../../rival-commits.ts"
 import { sampleOf } from "../../tier.ts"
 import { openParityFixture, type ParityFixture, shippedOperations } from "./fixture.ts"
-import { giving, liftGates, members, placed, settled } from "./members.ts"
+import { giving, liftGates, members, placed, whenSettled } from "./members.ts"
 import { type Input, surfaces } from "./surfaces.ts"
 
 const operations = await shippedOperations()
@@ -33,7 +33,7 @@ const leftOut: ReadonlySet<string> = new Set(["workstreams.set_external_refs", "
 
 describe("a call that meets a faster commit", () => {
   let fixture: ParityFixture
-  let made = 0
+  let count = 0
   before(async () => {
     fixture = await openParityFixture()
   })
@@ -41,12 +41,12 @@ describe("a call that meets a faster commit", () => {
 
   /** Calls the operation as its first example does, in an organization of its own, after a rival commit. */
   const called = async (operation: AnyOperation) => {
-    const [member] = await members(fixture, [`second-${++made}`], operation)
+    const [member] = await members(fixture, [`second-${++count}`], operation)
     if (!member) throw new Error("no member")
     await liftGates(fixture, member)
     const example = operation.examples?.[0]
     const { expected_revision: _, ...input } = placed(example?.input ?? {}, await giving(fixture, member, example?.given)) as Input
-    await settled(fixture, [member])
+    await whenSettled(fixture, [member])
     const only = (write: Write) => write.kind === "update" && write.organization === member.organization.id
     const rival = rivalOf(fixture.host, undefined, 1, { only })
     const committing = commitsOf(fixture.host)

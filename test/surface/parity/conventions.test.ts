@@ -5,7 +5,7 @@ import type { AnyOperation } from "../../../core/contract/operation.ts"
 import { wireSchema } from "../../../core/surface/wire-schema.ts"
 import { isDue } from "../../tier.ts"
 import { openParityFixture, type ParityFixture, shippedOperations } from "./fixture.ts"
-import { giving, members, placed, settled } from "./members.ts"
+import { giving, members, placed, whenSettled } from "./members.ts"
 import { Scene } from "./scene.ts"
 import { fromQuery, type Input } from "./surfaces.ts"
 
@@ -20,9 +20,9 @@ const fieldsOf = ({ input }: AnyOperation) => Object.keys((wireSchema(input, "in
 function shapeOf(operation: AnyOperation): string {
   const { http, hints, streams, secretOutput } = operation
   const fields = fieldsOf(operation)
-  const named = ["limit", "expected_revision"].filter((field) => fields.includes(field))
+  const names = ["limit", "expected_revision"].filter((field) => fields.includes(field))
   const inPath = http.path.includes("{")
-  return JSON.stringify([http.method, http.status, hints.readOnly, streams !== undefined, secretOutput !== undefined, inPath, named])
+  return JSON.stringify([http.method, http.status, hints.readOnly, streams !== undefined, secretOutput !== undefined, inPath, names])
 }
 
 const firsts = new Set(new Map([...operations].reverse().map((operation) => [shapeOf(operation), operation])).values())
@@ -31,11 +31,11 @@ const walkWhere = (isOfSample: boolean): ((title: string, test: () => Promise<vo
   isDue(isOfSample) ? it : () => undefined
 const lists = operations.filter((operation) => ["limit", "cursor"].every((field) => fieldsOf(operation).includes(field)))
 const readOf = ({ http }: AnyOperation) =>
-  http.method === "PUT" ? operations.find((one) => one.http.method === "GET" && one.http.path === http.path) : undefined
+  http.method === "PUT" ? operations.find((operation) => operation.http.method === "GET" && operation.http.path === http.path) : undefined
 
 describe("by construction", () => {
   let fixture: ParityFixture
-  let made = 0
+  let count = 0
   before(async () => {
     fixture = await openParityFixture({ MILLRACE_SERVER_CORS_ORIGINS: page })
   })
@@ -43,12 +43,12 @@ describe("by construction", () => {
 
   /** A fresh organization in which the operation's first example can be called. */
   const scene = async (operation: AnyOperation): Promise<Scene> => {
-    const [member] = await members(fixture, [`convention-${++made}`], operation)
+    const [member] = await members(fixture, [`convention-${++count}`], operation)
     if (!member) throw new Error("no member")
     const example = operation.examples?.[0]
-    const given = await giving(fixture, member, example?.given)
-    await settled(fixture, [member])
-    return new Scene(fixture.host.url, operation, member, placed(example?.input ?? {}, given) as Input)
+    const answers = await giving(fixture, member, example?.given)
+    await whenSettled(fixture, [member])
+    return new Scene(fixture.host.url, operation, member, placed(example?.input ?? {}, answers) as Input)
   }
 
   for (const operation of operations) {

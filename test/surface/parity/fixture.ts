@@ -31,12 +31,12 @@ function answersOfModel({ url, body }: OutgoingCall): CallResponse | undefined {
   const verdict = { reasoning: "Longer.", winner: a.length > b.length ? "A" : "B", confidence: 0.5 }
   const passes = { reasoning: "As expected.", verdict: "pass" }
   if (text.includes("cannot_judge")) return answerOf(passes)
-  const said = text.includes("likelihood") ? { answer: "Fair enough.", likelihood: 3 } : verdict
-  return answerOf(said)
+  const reply = text.includes("likelihood") ? { answer: "Fair enough.", likelihood: 3 } : verdict
+  return answerOf(reply)
 }
 
-function answerOf(said: unknown): CallResponse {
-  const message = { role: "assistant", content: JSON.stringify(said) }
+function answerOf(reply: unknown): CallResponse {
+  const message = { role: "assistant", content: JSON.stringify(reply) }
   const answer = {
     id: "1",
     object: "chat.completion",

@@ -98,8 +98,8 @@ async function problemOf(bench: ParityBench, operation: AnyOperation, key: strin
 /** Right ones and broken ones, naming things of our own, of others, and of nobody. */
 function inputsOf({ own, foreigns }: ParityBench, operation: AnyOperation): fc.Arbitrary<Input> {
   const schema = wireSchema(operation.input, "input")
-  const known = { slugs: own.slugs, ids: [...own.ids, ...foreigns.ids] }
-  const right = drawnInputs(schema, known)
+  const existing = { slugs: own.slugs, ids: [...own.ids, ...foreigns.ids] }
+  const right = drawnInputs(schema, existing)
   const example = (operation.examples?.[0]?.input ?? {}) as Input
   const plain = Object.fromEntries(Object.entries(example).filter(([, value]) => resultPath(value) === undefined))
   const near = fc
@@ -107,7 +107,7 @@ function inputsOf({ own, foreigns }: ParityBench, operation: AnyOperation): fc.A
       right,
       nearInputs(schema, plain, () => false),
     )
-    .map(([drawn, one]) => ({ ...drawn, ...one }))
+    .map(([drawn, overrides]) => ({ ...drawn, ...overrides }))
   const all = fc.oneof(
     right,
     near,
@@ -134,14 +134,14 @@ function faultOf(operation: AnyOperation, surface: SurfaceName, { code, status, 
 function strangeFieldOf(operation: AnyOperation, surface: SurfaceName, input: Input, { code, text }: Outcome): string | undefined {
   if (surface !== "rest" || code !== "invalid_argument") return undefined
   const { details } = JSON.parse(text) as { details: { fields?: { path: string }[] } }
-  const known = [...knownFields(operation.input, []), ...Object.keys(input), ""]
-  const strange = details.fields?.find(({ path }) => !known.includes(path.split(".")[0] ?? ""))
+  const fieldNames = [...knownFields(operation.input, []), ...Object.keys(input), ""]
+  const strange = details.fields?.find(({ path }) => !fieldNames.includes(path.split(".")[0] ?? ""))
   return strange && `names the field ${strange.path}, which the operation does not have`
 }
 
 /** Ids of others, unless the input itself has them. */
 function leakOf({ foreigns }: ParityBench, input: Input, { text }: Outcome): string | undefined {
-  const given = JSON.stringify(input)
-  const shown = foreigns.ids.find((id) => text.includes(id) && !given.includes(id))
-  return shown && `shows ${shown} of another organization`
+  const inputText = JSON.stringify(input)
+  const foreignId = foreigns.ids.find((id) => text.includes(id) && !inputText.includes(id))
+  return foreignId && `shows ${foreignId} of another organization`
 }

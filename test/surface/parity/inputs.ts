@@ -52,14 +52,14 @@ const hostile = fc.oneof(
 )
 
 /** Values for fields that name something, so that some inputs name what is there. */
-export interface Known {
+export interface ExistingIds {
   readonly slugs: readonly string[]
   readonly ids: readonly string[]
 }
 
 /** Right by the schema. */
-export function drawnInputs(schema: JsonObject, known: Known): fc.Arbitrary<Input> {
-  return objectOf(schema, { known, definitions: definitionsOf(schema), depth: 0 })
+export function drawnInputs(schema: JsonObject, ids: ExistingIds): fc.Arbitrary<Input> {
+  return objectOf(schema, { known: ids, definitions: definitionsOf(schema), depth: 0 })
 }
 
 /** Right ones with one to three fields made wrong, left out or added. */
@@ -92,8 +92,8 @@ export function nearInputs(schema: JsonObject, example: Input, keeps: (field: st
   const added = Object.entries(properties)
     .filter(([name]) => !(name in example) && !keeps(name))
     .map(([name, inner]) => {
-      const one = drawnFrom(inner, { ...place, name }).map((value) => [[name, value]] as const)
-      return fc.oneof({ weight: 5, arbitrary: fc.constant([]) }, { weight: 1, arbitrary: one })
+      const drawnFields = drawnFrom(inner, { ...place, name }).map((value) => [[name, value]] as const)
+      return fc.oneof({ weight: 5, arbitrary: fc.constant([]) }, { weight: 1, arbitrary: drawnFields })
     })
   return fc.tuple(...varied, ...added).map((parts) => Object.fromEntries(parts.flat()))
 }
@@ -112,7 +112,7 @@ function definitionsOf(schema: JsonObject): Record<string, JsonObject> {
 }
 
 interface Place {
-  readonly known: Known
+  readonly known: ExistingIds
   readonly definitions: Record<string, JsonObject>
   readonly depth: number
   readonly name?: string
@@ -137,7 +137,7 @@ function drawnFrom(schema: JsonObject, place: Place): fc.Arbitrary<unknown> {
   if (typeof schema["$ref"] === "string")
     return drawnFrom(place.definitions[schema["$ref"].slice("#/$defs/".length)] ?? {}, { ...place, depth: place.depth + 1 })
   const choice = (schema["anyOf"] ?? schema["oneOf"]) as JsonObject[] | undefined
-  if (choice) return fc.oneof(...choice.map((one) => drawnFrom(one, { ...place, depth: place.depth + 1 })))
+  if (choice) return fc.oneof(...choice.map((schemaChoice) => drawnFrom(schemaChoice, { ...place, depth: place.depth + 1 })))
   switch (schema["type"]) {
     case "object":
       return objectOf(schema, place)
@@ -164,13 +164,13 @@ function drawnFrom(schema: JsonObject, place: Place): fc.Arbitrary<unknown> {
 }
 
 /** Making those of texts takes longer than drawing from them. */
-const made = new Map<string, fc.Arbitrary<unknown>>()
+const byKey = new Map<string, fc.Arbitrary<unknown>>()
 
 /** Of one type for each key. */
 function once<T>(key: string, make: () => fc.Arbitrary<T>): fc.Arbitrary<T> {
-  const one = made.get(key) ?? make()
-  made.set(key, one)
-  return one as fc.Arbitrary<T>
+  const drawn = byKey.get(key) ?? make()
+  byKey.set(key, drawn)
+  return drawn as fc.Arbitrary<T>
 }
 
 function textUpTo(maxLength: number, minLength = 0): fc.Arbitrary<string> {
@@ -193,8 +193,8 @@ function matching(pattern: string): fc.Arbitrary<string> {
 function textOf(schema: JsonObject, { known, name = "" }: Place): fc.Arbitrary<unknown> {
   const { format, pattern, minLength, maxLength } = schema
   const plain = textUpTo(Math.min(Number(maxLength ?? 40), 40), Number(minLength ?? 0))
-  const named = /(?:^|_)slug$/.test(name) ? known.slugs : /^(?:id|actor)$/.test(name) ? known.ids : []
-  if (named.length > 0) return fc.oneof({ weight: 6, arbitrary: fc.constantFrom(...named) }, { weight: 1, arbitrary: plain })
+  const names = /(?:^|_)slug$/.test(name) ? known.slugs : /^(?:id|actor)$/.test(name) ? known.ids : []
+  if (names.length > 0) return fc.oneof({ weight: 6, arbitrary: fc.constantFrom(...names) }, { weight: 1, arbitrary: plain })
   if (/^(?:cursor|filter|sort)$/.test(name)) return fc.oneof({ weight: 4, arbitrary: fc.constant("") }, { weight: 1, arbitrary: plain })
   if (format === "uuid") return once("uuid", () => fc.uuid())
   if (format === "date-time")

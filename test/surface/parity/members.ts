@@ -113,11 +113,11 @@ export function keyOf(
   scopes: readonly string[] | null = null,
 ): Promise<string> {
   const kind = scopes ? "token" : "api_key"
-  const wanted = { name: "further", kind, role, scopes: scopes && [...scopes], user: null } as const
-  return host.get(UnitsOfWork).run((work) => host.get(ApiKeys).mint(work, organization.id, wanted).text)
+  const keyOptions = { name: "further", kind, role, scopes: scopes && [...scopes], user: null } as const
+  return host.get(UnitsOfWork).run((work) => host.get(ApiKeys).mint(work, organization.id, keyOptions).text)
 }
 
-export interface Known {
+export interface SharedAnswers {
   /** What the given calls of one organization were answered, by the call. */
   readonly answers: Map<string, unknown>
   /** Calls are made again, but for those that cannot be made twice; otherwise only those are that read. */
@@ -129,10 +129,10 @@ export async function giving(
   fixture: ParityFixture,
   member: Member,
   calls: Readonly<Record<string, GivenCall>> = {},
-  known: Known = { answers: new Map(), again: true },
+  cache: SharedAnswers = { answers: new Map(), again: true },
 ): Promise<Answers> {
   const answers: Answers = { ...member.prepared }
-  for (const [name, call] of Object.entries(calls)) answers[name] = await give(fixture, member, call, { earlier: answers, known })
+  for (const [name, call] of Object.entries(calls)) answers[name] = await give(fixture, member, call, { earlier: answers, known: cache })
   return answers
 }
 
@@ -140,7 +140,7 @@ async function give(
   fixture: ParityFixture,
   member: Member,
   call: GivenCall,
-  { earlier, known }: { readonly earlier: Answers; readonly known: Known },
+  { earlier, known }: { readonly earlier: Answers; readonly known: SharedAnswers },
 ): Promise<unknown> {
   const name = typeof call === "string" ? call : call.operation
   const operation = fixture.operations.get(name)
@@ -150,7 +150,7 @@ async function give(
   const outcome =
     typeof call === "string"
       ? await exampleOf(fixture, member, operation, known)
-      : await begun(fixture, member, operation, call.input, earlier)
+      : await startCall(fixture, member, operation, call.input, earlier)
   if (outcome.code === "already_exists" && known.answers.has(key)) return known.answers.get(key)
   if (outcome.code === undefined) known.answers.set(key, outcome.body)
   else throw new Error(`${name}, given for an example, answered ${outcome.text.slice(0, 500)}`)
@@ -158,19 +158,25 @@ async function give(
 }
 
 /** Calls the operation as its first example does. */
-export async function exampleOf(fixture: ParityFixture, member: Member, operation: AnyOperation, known?: Known): Promise<Outcome> {
+export async function exampleOf(fixture: ParityFixture, member: Member, operation: AnyOperation, cache?: SharedAnswers): Promise<Outcome> {
   const example = operation.examples?.[0]
-  return await begun(fixture, member, operation, example?.input ?? {}, await giving(fixture, member, example?.given, known))
+  return await startCall(fixture, member, operation, example?.input ?? {}, await giving(fixture, member, example?.given, cache))
 }
 
-async function begun(fixture: ParityFixture, member: Member, operation: AnyOperation, input: unknown, answers: Answers): Promise<Outcome> {
-  await settled(fixture, [member])
-  const said = placed(input, answers) as Input
+async function startCall(
+  fixture: ParityFixture,
+  member: Member,
+  operation: AnyOperation,
+  input: unknown,
+  answers: Answers,
+): Promise<Outcome> {
+  await whenSettled(fixture, [member])
+  const request = placed(input, answers) as Input
   const { host } = fixture
   const key = ofPersons.test(operation.name) ? await sessionOf(fixture, member) : member.key
-  if (operation.streams) return await surfaces.rest(operation, said, { url: host.url, key })
+  if (operation.streams) return await surfaces.rest(operation, request, { url: host.url, key })
   // Over no surface: it makes what is there first, and is not what is tried.
-  return await host.invoke(operation.name, said, { key }).then((body) => succeeded(operation, body), refused)
+  return await host.invoke(operation.name, request, { key }).then((body) => succeeded(operation, body), refused)
 }
 
 /** A session of the key's user. */
@@ -201,7 +207,7 @@ export function placed(input: unknown, answers: Answers): unknown {
 }
 
 /** Until no work of these members is due or in progress, so that none of them is asked in the midst of it. */
-export async function settled({ host }: ParityFixture, whose: readonly Member[]): Promise<void> {
+export async function whenSettled({ host }: ParityFixture, whose: readonly Member[]): Promise<void> {
   const organizations = whose.map(({ organization }) => organization.id)
   const jobs = host.get(Store).open(JobCollection)
   await until("no job of these organizations being due or in progress", async () => {

@@ -4,7 +4,7 @@ import type { AnyOperation } from "../../../core/contract/operation.ts"
 import { isFast, thirdOf } from "../../tier.ts"
 import { ofPersons } from "./account.ts"
 import { openParityFixture, type ParityFixture } from "./fixture.ts"
-import type { Known } from "./inputs.ts"
+import type { ExistingIds } from "./inputs.ts"
 import { exampleOf, type Member, members } from "./members.ts"
 
 export interface ParityBench extends ParityFixture {
@@ -13,8 +13,8 @@ export interface ParityBench extends ParityFixture {
   /** Has nothing. */
   readonly stranger: Member
   /** Slugs and ids of what the organizations hold, as far as they were found in answers. */
-  readonly own: Known
-  readonly foreigns: Known
+  readonly own: ExistingIds
+  readonly foreigns: ExistingIds
 }
 
 export async function openParityBench(): Promise<ParityBench> {
@@ -40,7 +40,7 @@ const last = "event_pipelines.update"
 const ofTwoOwners: ReadonlySet<string> = new Set(["members.leave", "members.remove", "ownership.accept"])
 
 /** Calls each operation as its first example does. Throws where another than that one fails. */
-async function furnished(fixture: ParityFixture, member: Member, called: readonly AnyOperation[]): Promise<Known> {
+async function furnished(fixture: ParityFixture, member: Member, called: readonly AnyOperation[]): Promise<ExistingIds> {
   const texts: string[] = []
   const answers = new Map<string, unknown>()
   const failed = new Map<string, string>()
@@ -61,6 +61,6 @@ async function furnished(fixture: ParityFixture, member: Member, called: readonl
   }
   failed.delete(failing)
   if (failed.size > 0) throw new Error(`Examples failed: ${JSON.stringify(Object.fromEntries(failed))}`)
-  const found = (pattern: RegExp) => [...new Set(texts.flatMap((text) => [...text.matchAll(pattern)].map(([, value]) => value ?? "")))]
-  return { slugs: found(/"(?:\w+_)?slug":"([^"]+)"/g), ids: found(/"(?:\w+_)?id":"([0-9a-f-]{36})"/g) }
+  const matchesOf = (pattern: RegExp) => [...new Set(texts.flatMap((text) => [...text.matchAll(pattern)].map(([, value]) => value ?? "")))]
+  return { slugs: matchesOf(/"(?:\w+_)?slug":"([^"]+)"/g), ids: matchesOf(/"(?:\w+_)?id":"([0-9a-f-]{36})"/g) }
 }

@@ -104,7 +104,7 @@ describe("over every surface alike", () => {
 
   it("an operation of somebody's own plugin is there too, and what is wrong with one is found", async () => {
     const walk = (name: string) => {
-      const operation = own.find((one) => one.name === name)
+      const operation = own.find((item) => item.name === name)
       if (!operation) throw new Error(`no ${name}`)
       return walked(fixture, operation)
     }

@@ -15,7 +15,7 @@ export interface Party extends Member {
   readonly sameness: Sameness
 }
 
-let made = 0
+let count = 0
 
 export async function partiesAlike(
   fixture: ParityFixture,
@@ -23,21 +23,21 @@ export async function partiesAlike(
   example: OperationExample | undefined,
   over: readonly SurfaceName[],
 ): Promise<readonly Party[]> {
-  const number = ++made
+  const number = ++count
   const alike = await members(
     fixture,
     over.map((surface) => `over-${surface}-${number}`),
     operation,
   )
-  const given = await Promise.all(alike.map((member) => giving(fixture, member, example?.given)))
+  const answers = await Promise.all(alike.map((member) => giving(fixture, member, example?.given)))
   return alike.map((member, index) => {
     const names = (["id", "slug"] as const).map((name) => [alike[0]?.organization[name] ?? "", member.organization[name]] as const)
     const clients = ownedClients.map(
       (client) => [`${alike[0]?.organization.slug}-${client}`, `${member.organization.slug}-${client}`] as const,
     )
     const sameness = new Sameness([...names, ...clients])
-    const difference = sameness.difference(given[0], given[index])
+    const difference = sameness.difference(answers[0], answers[index])
     if (difference) throw new Error(`The same given calls were answered differently: ${difference}`)
-    return { ...member, surface: over[index] ?? "rest", given: given[index] ?? {}, sameness }
+    return { ...member, surface: over[index] ?? "rest", given: answers[index] ?? {}, sameness }
   })
 }

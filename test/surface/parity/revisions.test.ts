@@ -13,7 +13,7 @@ const operations = (await shippedOperations()).filter(({ input }) =>
 
 describe("a call for another revision", () => {
   let fixture: ParityFixture
-  let made = 0
+  let count = 0
   before(async () => {
     fixture = await openParityFixture()
   })
@@ -26,7 +26,7 @@ describe("a call for another revision", () => {
 
   for (const operation of sampleOf(operations)) {
     it(`is refused and changes nothing: ${operation.name}`, async () => {
-      const [member] = await members(fixture, [`revisions-${++made}`], operation)
+      const [member] = await members(fixture, [`revisions-${++count}`], operation)
       if (!member) throw new Error("no member")
       await liftGates(fixture, member)
       const example = operation.examples?.[0]

@@ -17,68 +17,69 @@ export class Sameness {
 
   /** Names of one organization and what the other calls the same. */
   constructor(names: readonly (readonly [string, string])[]) {
-    for (const [one, other] of names) this.#pair(one, other)
+    for (const [first, second] of names) this.#pair(first, second)
   }
 
   /** Two more names for the same. */
-  name(one: string, other: string): void {
-    this.#pair(one, other)
+  name(first: string, second: string): void {
+    this.#pair(first, second)
   }
 
   /** The first difference, with its place; undefined where there is none. */
-  difference(one: unknown, other: unknown, path = ""): string | undefined {
+  difference(first: unknown, second: unknown, path = ""): string | undefined {
     if (passing.test(path)) return undefined
-    if (typeof one === "string" && typeof other === "string") {
-      return this.#texts(one, other) ? undefined : `${path}: ${JSON.stringify(one)} and ${JSON.stringify(other)}`
+    if (typeof first === "string" && typeof second === "string") {
+      return this.#texts(first, second) ? undefined : `${path}: ${JSON.stringify(first)} and ${JSON.stringify(second)}`
     }
-    if (typeof one !== "object" || typeof other !== "object" || one === null || other === null) {
-      return Object.is(one, other) ? undefined : `${path}: ${JSON.stringify(one)} and ${JSON.stringify(other)}`
+    if (typeof first !== "object" || typeof second !== "object" || first === null || second === null) {
+      return Object.is(first, second) ? undefined : `${path}: ${JSON.stringify(first)} and ${JSON.stringify(second)}`
     }
-    if (Array.isArray(one) !== Array.isArray(other)) return `${path}: a list and none`
-    if (Array.isArray(one) && Array.isArray(other)) return this.#objects({ ...one.filter(stays) }, { ...other.filter(stays) }, path)
-    return this.#objects(one as Record<string, unknown>, other as Record<string, unknown>, path)
+    if (Array.isArray(first) !== Array.isArray(second)) return `${path}: a list and none`
+    if (Array.isArray(first) && Array.isArray(second)) return this.#objects({ ...first.filter(stays) }, { ...second.filter(stays) }, path)
+    return this.#objects(first as Record<string, unknown>, second as Record<string, unknown>, path)
   }
 
-  #objects(one: Record<string, unknown>, other: Record<string, unknown>, path: string): string | undefined {
-    const left = Object.keys(one)
-    const right = Object.keys(other)
-    if (left.length !== right.length) return `${path}: ${left.join(", ")} and ${right.join(", ")}`
-    for (const [index, name] of left.entries()) {
-      const twin = Object.hasOwn(other, name) ? name : right[index]
-      if (twin === undefined || (twin !== name && !this.#texts(name, twin))) return `${path}: ${left.join(", ")} and ${right.join(", ")}`
-      const found = this.difference(one[name], other[twin], path === "" ? name : `${path}.${name}`)
-      if (found) return found
+  #objects(first: Record<string, unknown>, second: Record<string, unknown>, path: string): string | undefined {
+    const remainingNames = Object.keys(first)
+    const right = Object.keys(second)
+    if (remainingNames.length !== right.length) return `${path}: ${remainingNames.join(", ")} and ${right.join(", ")}`
+    for (const [index, name] of remainingNames.entries()) {
+      const twin = Object.hasOwn(second, name) ? name : right[index]
+      if (twin === undefined || (twin !== name && !this.#texts(name, twin)))
+        return `${path}: ${remainingNames.join(", ")} and ${right.join(", ")}`
+      const difference = this.difference(first[name], second[twin], path === "" ? name : `${path}.${name}`)
+      if (difference) return difference
     }
     return undefined
   }
 
   #texts(first: string, second: string): boolean {
-    const [one, other] = [first, second].map((text) => text.replaceAll(/\b\d+(?:\.\d+)? ms\b/g, "… ms")) as [string, string]
-    if (one === other || this.#there.get(one) === other) return true
-    const words = one.match(opaque) ?? []
+    const [value, other] = [first, second].map((text) => text.replaceAll(/\b\d+(?:\.\d+)? ms\b/g, "… ms")) as [string, string]
+    if (value === other || this.#there.get(value) === other) return true
+    const words = value.match(opaque) ?? []
     const twins = other.match(opaque) ?? []
-    const [rest, twinRest] = [this.#named(one.replaceAll(opaque, "…")), other.replaceAll(opaque, "…")]
-    return rest === twinRest && words.length === twins.length && words.every((word, index) => this.#word(word, twins[index] ?? ""))
+    const [remainder, twinRest] = [this.#mask(value.replaceAll(opaque, "…")), other.replaceAll(opaque, "…")]
+    return remainder === twinRest && words.length === twins.length && words.every((word, index) => this.#word(word, twins[index] ?? ""))
   }
 
-  #word(one: string, other: string): boolean {
+  #word(first: string, second: string): boolean {
     const wholeTime = new RegExp(`^${time.source}$`)
-    if (wholeTime.test(one) || wholeTime.test(other)) return wholeTime.test(one) && wholeTime.test(other)
-    return one === other || (drawn.test(one) && drawn.test(other) && this.#pair(one, other)) || this.#named(one) === other
+    if (wholeTime.test(first) || wholeTime.test(second)) return wholeTime.test(first) && wholeTime.test(second)
+    return first === second || (drawn.test(first) && drawn.test(second) && this.#pair(first, second)) || this.#mask(first) === second
   }
 
   /** With the names that are known already put into the other's words. */
-  #named(text: string): string {
-    let named = text
-    for (const [one, other] of this.#there) if (named.includes(one)) named = named.replaceAll(one, other)
-    return named
+  #mask(text: string): string {
+    let masked = text
+    for (const [first, second] of this.#there) if (masked.includes(first)) masked = masked.replaceAll(first, second)
+    return masked
   }
 
-  #pair(one: string, other: string): boolean {
-    const [known, back] = [this.#there.get(one), this.#back.get(other)]
-    if (known !== undefined || back !== undefined) return known === other && back === one
-    this.#there.set(one, other)
-    this.#back.set(other, one)
+  #pair(one: string, second: string): boolean {
+    const [existing, back] = [this.#there.get(one), this.#back.get(second)]
+    if (existing !== undefined || back !== undefined) return existing === second && back === one
+    this.#there.set(one, second)
+    this.#back.set(second, one)
     return true
   }
 }

@@ -35,15 +35,15 @@ export class Scene {
 
   async #call(input: Input, headers: Record<string, string> = {}, method?: string, body?: string): Promise<Answer> {
     const request = requestOf(clientRoute(this.#operation), input)
-    const sent = body ?? request.body
+    const payload = body ?? request.body
     const response = await fetch(this.#url + request.path, {
       method: method ?? request.method,
       headers: {
         authorization: `Bearer ${this.#member.key}`,
-        ...(sent === undefined ? {} : { "content-type": "application/json" }),
+        ...(payload === undefined ? {} : { "content-type": "application/json" }),
         ...headers,
       },
-      ...(sent === undefined || method === "HEAD" ? {} : { body: sent }),
+      ...(payload === undefined || method === "HEAD" ? {} : { body: payload }),
     })
     const text = await response.text()
     const isJson = text !== "" && response.headers.get("content-type")?.startsWith("application/json")
@@ -107,22 +107,22 @@ export class Scene {
   /** Unknown ones by name, and what is wrong with a known one beside them. */
   async refusesEveryWrongField(fields: readonly string[]): Promise<void> {
     const inPath = new Set([...this.#operation.http.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name))
-    const known = fields.filter((name) => !inPath.has(name))
-    const wrong = Object.fromEntries(known.map((name) => [name, { wrong: { "": [null] } }]))
+    const bodyFields = fields.filter((name) => !inPath.has(name))
+    const wrong = Object.fromEntries(bodyFields.map((name) => [name, { wrong: { "": [null] } }]))
     const { status, body, text } = await this.#call({ ...this.#input, ...wrong, unknwon: "1", other_unknwon: "2" })
     expect([status, body.code, body.details?.reason], text).to.deep.equal([400, "invalid_argument", "invalid_fields"])
-    const named = (body.details?.fields ?? []).map(({ path }) => path.split(".")[0])
-    expect(named).to.include.members(["unknwon", "other_unknwon"])
+    const paths = (body.details?.fields ?? []).map(({ path }) => path.split(".")[0])
+    expect(paths).to.include.members(["unknwon", "other_unknwon"])
     const scalars = (wireSchema(this.#operation.input, "input")["properties"] ?? {}) as Record<string, { type?: unknown }>
-    const typed = known.filter((name) => ["integer", "number", "boolean"].includes(String(scalars[name]?.type)))
-    expect(named, text).to.include.members(typed)
+    const typed = bodyFields.filter((name) => ["integer", "number", "boolean"].includes(String(scalars[name]?.type)))
+    expect(paths, text).to.include.members(typed)
   }
 
   async answersPages(origin: string): Promise<void> {
     const preflight = { origin, "access-control-request-method": this.#operation.http.method }
-    const known = await this.#call(this.#input, preflight, "OPTIONS", "")
-    expect(known.headers.get("access-control-allow-origin")).to.equal(origin)
-    expect(known.headers.get("access-control-allow-methods")).to.include(this.#operation.http.method)
+    const response = await this.#call(this.#input, preflight, "OPTIONS", "")
+    expect(response.headers.get("access-control-allow-origin")).to.equal(origin)
+    expect(response.headers.get("access-control-allow-methods")).to.include(this.#operation.http.method)
     const foreign = await this.#call(this.#input, { ...preflight, origin: "https://evil.example.test" }, "OPTIONS", "")
     expect(foreign.headers.has("access-control-allow-origin")).to.equal(false)
   }
@@ -166,16 +166,16 @@ export class Scene {
     const [list = ""] = Object.keys(whole.body).filter((name) => Array.isArray(whole.body[name]))
     const items = whole.body[list] as unknown[]
     expect([whole.status, whole.body["next_cursor"]], whole.text.slice(0, 300)).to.deep.equal([200, ""])
-    const seen: unknown[] = []
+    const bodies: unknown[] = []
     let cursor = ""
     do {
       const { body, text } = await this.#call({ ...this.#input, limit: 1, cursor })
       const page = body[list] as unknown[]
       expect(page.length, text).to.equal(items.length === 0 ? 0 : 1)
-      seen.push(...page)
+      bodies.push(...page)
       cursor = String(body["next_cursor"])
-    } while (cursor !== "" && seen.length <= items.length)
-    expect(seen.map(idOf)).to.deep.equal(items.map(idOf))
+    } while (cursor !== "" && bodies.length <= items.length)
+    expect(bodies.map(idOf)).to.deep.equal(items.map(idOf))
     expect((await this.#call({ ...this.#input, limit: 0 })).status).to.equal(200)
     expect((await this.#call({ ...this.#input, limit: 1_000_000_000 })).status).to.equal(200)
     const negative = await this.#call({ ...this.#input, limit: -1 })
@@ -192,10 +192,10 @@ export class Scene {
     for (const key of ["walk", '"walk"']) {
       const again = await this.#call(this.#input, { "idempotency-key": key })
       expect([again.status, again.headers.get("idempotency-replayed")], again.text).to.deep.equal([first.status, "true"])
-      const { details: _omitted, ...shown } = again.body
+      const { details: _omitted, ...problem } = again.body
       const isShown = ([field, value]: [string, unknown]) => value === null || !secretOutput.includes(field)
       const expected = Object.fromEntries(Object.entries(first.body).filter(isShown))
-      expect(secretOutput.length > 0 ? shown : again.body).to.deep.equal(expected)
+      expect(secretOutput.length > 0 ? problem : again.body).to.deep.equal(expected)
       for (const secret of secretOutput) if (typeof first.body[secret] === "string") expect(again.text).to.not.include(first.body[secret])
     }
     const changed = Object.keys(this.#input).find((field) => !this.#operation.http.path.includes(`{${field}}`))
@@ -222,27 +222,27 @@ export class Scene {
       const answer = await fetch(this.#url + at, { method, headers, ...(body === undefined ? {} : { body: JSON.stringify(body) }) })
       return { status: answer.status, body: (await answer.json()) as Answer["body"] }
     }
-    const shown = (await send("GET", path(this.#input[parameter]))).body
+    const resource = (await send("GET", path(this.#input[parameter]))).body
     const stays = ({ revision: _revision, updated_at: _updated, ...rest }: Answer["body"]) => rest
-    if (parameter !== "") expect(shown[parameter], `${read.name} shows "${parameter}"`).to.be.a("string")
-    for (const at of new Set([path(shown[parameter]), path(shown["id"])])) {
+    if (parameter !== "") expect(resource[parameter], `${read.name} shows "${parameter}"`).to.be.a("string")
+    for (const at of new Set([path(resource[parameter]), path(resource["id"])])) {
       const now = (await send("GET", at)).body
       const { status, body } = await send("PUT", at, now)
       expect(status, JSON.stringify(body)).to.equal(200)
-      expect(stays((await send("GET", at)).body)).to.deep.equal(stays(shown))
+      expect(stays((await send("GET", at)).body)).to.deep.equal(stays(resource))
     }
-    for (const [field, value] of Object.entries(shown)) {
+    for (const [field, value] of Object.entries(resource)) {
       if (field !== parameter && writableIn(this.#operation, field)) continue
       const other = typeof value === "number" ? value + 1 : [value, "other"]
-      const { status, body } = await send("PUT", path(shown["id"]), { ...(parameter === "" ? shown : {}), [field]: other })
+      const { status, body } = await send("PUT", path(resource["id"]), { ...(parameter === "" ? resource : {}), [field]: other })
       expect([status, body.code], `${field}: ${JSON.stringify(body)}`).to.deep.equal([400, "invalid_argument"])
       expect(body.details?.fields?.[0]?.path, JSON.stringify(body)).to.equal(field)
     }
     if (parameter !== "") {
-      const elsewhere = await send("PUT", path(shown["id"]), { [parameter]: "another-one" })
+      const elsewhere = await send("PUT", path(resource["id"]), { [parameter]: "another-one" })
       expect([elsewhere.status, elsewhere.body.details?.reason]).to.deep.equal([400, "path_field_mismatch"])
     }
-    expect(stays((await send("GET", path(shown["id"]))).body)).to.deep.equal(stays(shown))
+    expect(stays((await send("GET", path(resource["id"]))).body)).to.deep.equal(stays(resource))
   }
 
   async refusesOtherRevision(): Promise<void> {

@@ -40,7 +40,7 @@ export interface Caller {
 type Surface = (operation: AnyOperation, input: Input, caller: Caller) => Promise<Outcome>
 export type SurfaceName = keyof typeof surfaces
 
-export const surfaces = { rest, mcp, cli, client } satisfies Record<string, Surface>
+export const surfaces = { rest: callRest, mcp, cli, client } satisfies Record<string, Surface>
 export const surfaceNames = Object.keys(surfaces) as SurfaceName[]
 
 /** Whether the operation is there on the surface. */
@@ -62,8 +62,8 @@ export function surfaceToTry(operation: AnyOperation, number: number): SurfaceNa
 
 /** Those that the audit log tells apart: the command and the client send what REST takes; in the first tier one of all. */
 export function surfacesToAudit(operation: AnyOperation, number: number): SurfaceName[] {
-  const told = (["rest", "mcp"] as const).filter((surface) => offered(operation, surface))
-  return isFast ? surfaceToTry(operation, number) : told
+  const reports = (["rest", "mcp"] as const).filter((surface) => offered(operation, surface))
+  return isFast ? surfaceToTry(operation, number) : reports
 }
 
 /** REST, and those to hold against it: in the first tier one for every third number, in turn; in the slow one the others; elsewhere all. */
@@ -80,14 +80,14 @@ export function fromQuery({ http }: AnyOperation): boolean {
   return http.method === "GET" || http.method === "DELETE"
 }
 
-async function rest(operation: AnyOperation, input: Input, { url, key, organization }: Caller): Promise<Outcome> {
+async function callRest(operation: AnyOperation, input: Input, { url, key, organization }: Caller): Promise<Outcome> {
   const { method, path } = operation.http
   const inPath = pathParameters(path)
   const segment = (name: string) => encodeURIComponent(textOf(input[name] ?? "nothing").toWellFormed() || "nothing")
   const target = path.replaceAll(/\{(\w+)\}/g, (_all, name: string) => segment(name))
   const others = Object.entries(input).filter(([name, value]) => !inPath.includes(name) && value !== undefined)
   const query = new URLSearchParams(
-    others.flatMap(([name, value]) => [value].flat().map((one): [string, string] => [name, textOf(one).toWellFormed()])),
+    others.flatMap(([name, value]) => [value].flat().map((entry): [string, string] => [name, textOf(entry).toWellFormed()])),
   )
   const asQuery = fromQuery(operation)
   const response = await fetch(`${url}${target}${asQuery && query.size > 0 ? `?${query}` : ""}`, {
@@ -151,28 +151,28 @@ async function cli(operation: AnyOperation, input: Input, { url, key, organizati
   const flags = flagsOf(operation)
   const positional = positionalOf(operation)
   const [out, err] = [collector(), collector()]
-  const rest: Input = {}
+  const fields: Input = {}
   const words: string[] = []
   const args: string[] = []
   for (const [name, value] of Object.entries(input)) {
-    const given =
+    const texts =
       value === undefined
         ? []
         : argumentsOf(
             flags.find(({ field }) => field === name),
             value,
           )
-    if (given === undefined) Object.defineProperty(rest, name, { value, enumerable: true })
-    else if (!positional.includes(name)) args.push(...given)
+    if (texts === undefined) Object.defineProperty(fields, name, { value, enumerable: true })
+    else if (!positional.includes(name)) args.push(...texts)
   }
   for (const name of positional) words.push(textOf(input[name] ?? "nothing") || "nothing")
-  if (Object.keys(rest).length > 0) args.push("--file", "-")
+  if (Object.keys(fields).length > 0) args.push("--file", "-")
   const registry = new Registry()
   registry.add(Operations, operation, "test")
   let exitCode = 0
   const terminal = {
     env: { MILLRACE_URL: url, MILLRACE_KEY: key || "none", ...(organization === undefined ? {} : { MILLRACE_ORGANIZATION: organization }) },
-    stdin: Readable.from([JSON.stringify(rest)]),
+    stdin: Readable.from([JSON.stringify(fields)]),
     stdout: out.stream,
     stderr: err.stream,
   }
@@ -182,12 +182,12 @@ async function cli(operation: AnyOperation, input: Input, { url, key, organizati
   }
   // The key of a member in place of the operator's credential: the service refuses what is for the operator.
   const asMember = createCaller(clientRoutes([operation]), { baseUrl: url, key: key ?? "", organization, retries: { attempts: 1 } })
-  const asOperator = (_operation: AnyOperation, given: Input) => asMember(operation.name, given)
+  const asOperator = (_operation: AnyOperation, values: Input) => asMember(operation.name, values)
   addOperationCommands(program, registry, { terminal, exit: end, asOperator })
   const [area = "", verb = ""] = operation.name.replaceAll("_", "-").split(".")
   await program.parseAsync([area, verb, ...(operation.streams ? [] : ["--json"]), ...args, "--", ...words], { from: "user" })
-  const [said, complained] = [out.text(), err.text()]
-  if (exitCode === 0) return { status: 200, code: undefined, body: operation.streams ? said : JSON.parse(said), text: said, exitCode }
+  const [output, complained] = [out.text(), err.text()]
+  if (exitCode === 0) return { status: 200, code: undefined, body: operation.streams ? output : JSON.parse(output), text: output, exitCode }
   return operation.streams
     ? { status: 0, code: /\((\w+)\)\.?$/m.exec(complained)?.[1] ?? "none", body: complained, text: complained, exitCode }
     : { ...refused(0, complained), exitCode }
@@ -200,7 +200,7 @@ function argumentsOf(flag: Flag | undefined, value: unknown): string[] | undefin
     return typeof value === "boolean" ? [value ? flag.name : flag.name.replace(/^--/, "--no-")] : undefined
   }
   const values = flag.list ? (Array.isArray(value) && value.length > 0 ? value : undefined) : [value]
-  const texts = values?.map((one) => argumentOf(flag, one))
+  const texts = values?.map((item) => argumentOf(flag, item))
   if (!texts?.every((text) => text !== undefined)) return undefined
   return texts.map((text) => `${flag.name}=${text}`)
 }
@@ -234,9 +234,9 @@ function errorIn(text: string): { code: string; message: string; details: ErrorD
 function collector() {
   const chunks: Buffer[] = []
   const stream = new Writable({
-    write(chunk: Buffer | string, _encoding, done) {
+    write(chunk: Buffer | string, _encoding, callback) {
       chunks.push(Buffer.from(chunk))
-      done()
+      callback()
     },
   })
   return { stream, text: () => Buffer.concat(chunks).toString("utf8") }

@@ -20,7 +20,7 @@ const operations = (await shippedOperations()).filter((operation) => slugField(o
 
 describe("a slug that is taken", () => {
   let fixture: ParityFixture
-  let made = 0
+  let count = 0
   before(async () => {
     fixture = await openParityFixture()
   })
@@ -34,22 +34,22 @@ describe("a slug that is taken", () => {
   for (const operation of sampleOf(operations)) {
     it(`is refused with slug_taken, and free in another organization: ${operation.name}`, async () => {
       const field = slugField(operation) ?? ""
-      const slug = `taken-${++made}`
+      const slug = `taken-${++count}`
       const created = async (member: string) => {
-        const [one] = await members(fixture, [member], operation)
-        if (!one) throw new Error("no member")
-        await liftGates(fixture, one)
+        const [item] = await members(fixture, [member], operation)
+        if (!item) throw new Error("no member")
+        await liftGates(fixture, item)
         const example = operation.examples?.[0]
-        const input = placed(example?.input, await giving(fixture, one, example?.given)) as Input
+        const input = placed(example?.input, await giving(fixture, item, example?.given)) as Input
         const call = () =>
-          surfaces.rest(operation, sayable(operation, { ...input, [field]: slug }), { url: fixture.host.url, key: one.key })
+          surfaces.rest(operation, sayable(operation, { ...input, [field]: slug }), { url: fixture.host.url, key: item.key })
         return { first: await call(), second: await call() }
       }
-      const { first, second } = await created(`slugs-${made}`)
+      const { first, second } = await created(`slugs-${count}`)
       expect(first.code, first.text).to.equal(undefined)
       expect([second.code, /"reason":"(\w+)"/.exec(second.text)?.[1]], second.text).to.deep.equal(["already_exists", "slug_taken"])
       if (operation.name === "organizations.create") return
-      const elsewhere = await created(`other-slugs-${made}`)
+      const elsewhere = await created(`other-slugs-${count}`)
       expect(elsewhere.first.code, elsewhere.first.text).to.equal(undefined)
     })
   }

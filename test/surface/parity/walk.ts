@@ -9,7 +9,7 @@ import { wireSchema } from "../../../core/surface/wire-schema.ts"
 import { drawnRuns, isFast, seed } from "../../tier.ts"
 import type { ParityFixture } from "./fixture.ts"
 import { brokenInputs, drawnInputs, nearInputs } from "./inputs.ts"
-import { placed, settled } from "./members.ts"
+import { placed, whenSettled } from "./members.ts"
 import { type Party, partiesAlike } from "./parties.ts"
 import { type Input, type Outcome, offered, type SurfaceName, surfaceNames, surfaces } from "./surfaces.ts"
 import { sayable } from "./wording.ts"
@@ -26,9 +26,9 @@ export interface Walk {
 export async function walked(fixture: ParityFixture, operation: AnyOperation, over: readonly SurfaceName[] = surfaceNames): Promise<Walk> {
   const examples: readonly OperationExample<Input>[] = operation.examples ?? [{ input: {} }]
   const drawers = examples.map((example, index) => drawerOf(operation, example, seed + index))
-  const kept = new Map<number, readonly Party[]>()
+  const partiesByOperation = new Map<number, readonly Party[]>()
   // Organizations in which much must be there first are made for the examples alone in the first tier.
-  const isLaden = examples.some(({ given }) => given !== undefined)
+  const isLaden = examples.some(({ given: input }) => input !== undefined)
   const runs = isFast && isLaden ? examples.length : drawnRuns
   let succeeded = 0
   let run = 0
@@ -36,9 +36,9 @@ export async function walked(fixture: ParityFixture, operation: AnyOperation, ov
     const index = run % examples.length
     const kind = kindOf(run, succeeded, examples.length)
     const input = drawers[index]?.(kind, run) ?? {}
-    const alike = kept.get(index) ?? (await partiesAlike(fixture, operation, examples[index], over))
-    kept.set(index, alike)
-    const answer = await asked(fixture, operation, alike, input)
+    const alike = partiesByOperation.get(index) ?? (await partiesAlike(fixture, operation, examples[index], over))
+    partiesByOperation.set(index, alike)
+    const answer = await callAll(fixture, operation, alike, input)
     const where = `${kind} input ${JSON.stringify(input).slice(0, 600)} (seed ${seed}, run ${run})`
     if ("problem" in answer) return { succeeded, tried: run + 1, problem: `${answer.problem}\n  ${where}` }
     if (answer.code === undefined) succeeded++
@@ -46,7 +46,7 @@ export async function walked(fixture: ParityFixture, operation: AnyOperation, ov
       return { succeeded, tried: run + 1, problem: `Its own example fails: ${answer.text}\n  ${where}` }
     }
     // What was changed is made again for the next one.
-    if (answer.code === undefined && !operation.hints.readOnly) kept.delete(index)
+    if (answer.code === undefined && !operation.hints.readOnly) partiesByOperation.delete(index)
   }
   return { succeeded, tried: run, problem: undefined }
 }
@@ -67,7 +67,7 @@ function drawerOf(operation: AnyOperation, { input }: OperationExample<Input>, f
   const drawn = () =>
     fc
       .tuple(drawnInputs(schema, { slugs: [], ids: [] }), fc.integer({ min: 0, max: 3 }))
-      .map(([one, luck]) => (luck === 0 ? one : { ...one, ...Object.fromEntries(refers) }))
+      .map(([item, luck]) => (luck === 0 ? item : { ...item, ...Object.fromEntries(refers) }))
   const arbitraries = { near, drawn, broken: () => brokenInputs(near(), schema) }
   // Many are asked for their example alone, and an arbitrary takes its time to be made.
   const pools: { [K in keyof typeof arbitraries]?: readonly Input[] } = {}
@@ -82,35 +82,35 @@ function holdsReference(value: unknown): boolean {
 }
 
 /** The outcome over REST, when it is the one over all others too. */
-async function asked(
+async function callAll(
   fixture: ParityFixture,
   operation: AnyOperation,
   alike: readonly Party[],
   input: Input,
 ): Promise<Outcome | { problem: string }> {
-  await settled(fixture, alike)
+  await whenSettled(fixture, alike)
   const cleared = operation.mcp && "clears" in operation.mcp ? operation.mcp.clears : []
   // With a field of the operator, the command acts as the operator.
   const clears = new Set([...(cleared ?? []), ...(operation.access.operator?.fields ?? [])])
   const common = Object.fromEntries(Object.entries(input).filter(([name]) => !clears.has(name)))
   const there = alike.filter(({ surface }) => offered(operation, surface))
   const outcomes = await Promise.all(
-    there.map(({ surface, key, given, sameness }) => {
-      const said = sayable(operation, ofItsOwn(operation, placed(common, given) as Input, { surface, sameness }))
-      return surfaces[surface](operation, said, { url: fixture.host.url, key })
+    there.map(({ surface, key, given: answers, sameness }) => {
+      const request = sayable(operation, ofItsOwn(operation, placed(common, answers) as Input, { surface, sameness }))
+      return surfaces[surface](operation, request, { url: fixture.host.url, key })
     }),
   )
-  const [rest] = outcomes
-  if (!rest) return { problem: "not offered over REST" }
-  const fault = faultOf(operation, rest)
+  const [restOutcome] = outcomes
+  if (!restOutcome) return { problem: "not offered over REST" }
+  const fault = faultOf(operation, restOutcome)
   if (fault) return { problem: fault }
   for (const [index, party] of there.entries()) {
-    const outcome = outcomes[index] ?? rest
-    const difference = differenceOf(operation, party, rest, outcome)
-    const texts = `  REST: ${rest.text.slice(0, 400)}\n  ${party.surface}: ${outcome.text.slice(0, 400)}`
+    const outcome = outcomes[index] ?? restOutcome
+    const difference = differenceOf(operation, party, restOutcome, outcome)
+    const texts = `  REST: ${restOutcome.text.slice(0, 400)}\n  ${party.surface}: ${outcome.text.slice(0, 400)}`
     if (difference) return { problem: `REST and ${party.surface} differ: ${difference}\n${texts}` }
   }
-  return rest
+  return restOutcome
 }
 
 /** The slug of an organization is unique in the service, so each surface gives another one. */
@@ -130,14 +130,14 @@ function faultOf(operation: AnyOperation, { code, status, text }: Outcome): stri
   return status === httpStatusOf[code as ErrorCode] ? undefined : `answered ${code} with ${status}`
 }
 
-function differenceOf(operation: AnyOperation, { surface, sameness }: Party, rest: Outcome, other: Outcome): string | undefined {
+function differenceOf(operation: AnyOperation, { surface, sameness }: Party, restOutcome: Outcome, other: Outcome): string | undefined {
   if (surface === "mcp" && isForPersons(other)) return undefined
-  if (rest.code !== other.code) return `${rest.code ?? "success"} and ${other.code ?? "success"}`
+  if (restOutcome.code !== other.code) return `${restOutcome.code ?? "success"} and ${other.code ?? "success"}`
   const exitCode = other.code === undefined ? 0 : exitCodeOf[other.code as ErrorCode]
   if (surface === "cli" && other.exitCode !== exitCode) return `exit code ${other.exitCode} in place of ${exitCode}`
   // A stream's command says its errors to people.
   if (surface === "cli" && operation.streams && other.code !== undefined) return undefined
-  return sameness.difference(rest.body, surface === "mcp" ? actedAlike(rest.body, asPerson(other.body)) : other.body)
+  return sameness.difference(restOutcome.body, surface === "mcp" ? actedAlike(restOutcome.body, asPerson(other.body)) : other.body)
 }
 
 /** REST makes the call of a person, MCP that of an agent. */
@@ -154,10 +154,10 @@ function asPerson(body: unknown): unknown {
 }
 
 /** Over REST the user of the key acts. Over MCP the key acts, as an agent. */
-function actedAlike(one: unknown, other: unknown): unknown {
-  if (typeof one !== "object" || typeof other !== "object" || one === null || other === null) return other
-  if (Array.isArray(other)) return other.map((item, index) => actedAlike((one as readonly unknown[])[index], item))
-  const [person, agent] = [one as Input, other as Input]
+function actedAlike(one: unknown, second: unknown): unknown {
+  if (typeof one !== "object" || typeof second !== "object" || one === null || second === null) return second
+  if (Array.isArray(second)) return second.map((item, index) => actedAlike((one as readonly unknown[])[index], item))
+  const [person, agent] = [one as Input, second as Input]
   const fields = Object.entries(agent).map(([name, value]) => [name, actedAlike(person[name], value)] as const)
   const isAgent = person["actor_type"] === "user" && agent["actor_type"] === "agent" && agent["actor_id"] !== person["actor_id"]
   return { ...Object.fromEntries(fields), ...(isAgent ? { actor_type: "user", actor_id: person["actor_id"] } : {}) }

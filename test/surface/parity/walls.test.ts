@@ -23,14 +23,18 @@ const naming = operations.filter(
 const referring = operations.filter((operation) => operation.examples?.[0] && referringFields(operation).length > 0)
 const listing = operations.filter(
   ({ name, hints, input, streams, examples = [] }) =>
-    hints.readOnly && !streams && !ofPersons.test(name) && !examples.some((each) => isReference(each.input)) && input.safeParse({}).success,
+    hints.readOnly &&
+    !streams &&
+    !ofPersons.test(name) &&
+    !examples.some((example) => isReference(example.input)) &&
+    input.safeParse({}).success,
 )
 
 describe("another organization", () => {
   let fixture: ParityFixture
   let stranger: Member
   let tried = 0
-  let made = 0
+  let count = 0
   before(async () => {
     fixture = await openParityFixture()
     stranger = await another("stranger")
@@ -44,18 +48,19 @@ describe("another organization", () => {
     return member
   }
   // Examples that begin alike share one organization. No call of these tests changes it.
-  const begun = new Map<string, Answers>()
-  const givenOf = async (given: OperationExample["given"]): Promise<Answers> => {
-    const answers = begun.get(JSON.stringify(given)) ?? (await giving(fixture, await another(`neighbour-${made++}`), given))
-    begun.set(JSON.stringify(given), answers)
+  const answersByOperation = new Map<string, Answers>()
+  const givenOf = async (examples: OperationExample["given"]): Promise<Answers> => {
+    const answers =
+      answersByOperation.get(JSON.stringify(examples)) ?? (await giving(fixture, await another(`neighbour-${count++}`), examples))
+    answersByOperation.set(JSON.stringify(examples), answers)
     return answers
   }
 
   for (const operation of sampleOf(naming)) {
     it(`gets not_found for a slug or an id: ${operation.name}`, async () => {
-      for (const { given, input } of operation.examples ?? []) {
+      for (const { given: options, input } of operation.examples ?? []) {
         if (!isReference(input)) continue
-        const foreign = placed(input, await givenOf(given)) as Input
+        const foreign = placed(input, await givenOf(options)) as Input
         const nowhere = Object.fromEntries(
           Object.entries(fulfilled(input, () => undefined) as Input).map(([name, value]) => [
             name,
@@ -86,8 +91,8 @@ describe("another organization", () => {
       const input = placed(example?.input, await giving(fixture, member, example?.given)) as Input
       for (const { name, isList } of referringFields(operation)) {
         const ask = async (id: string) => {
-          const said = sayable(operation, { ...input, [name]: isList ? [id] : id })
-          return withoutOwn(await surfaces.rest(operation, said, { url: fixture.host.url, key: member.key }))
+          const request = sayable(operation, { ...input, [name]: isList ? [id] : id })
+          return withoutOwn(await surfaces.rest(operation, request, { url: fixture.host.url, key: member.key }))
         }
         // A repeated call may be refused.
         const absent = new Set([await ask(unknownId), await ask(unknownId), await ask(randomUUID())])
@@ -104,29 +109,30 @@ describe("another organization", () => {
   }
   // Some lists have items of the service itself.
   let ofService: Promise<ReadonlyMap<string, Set<string>>> | undefined
-  const baseline = async () => new Map(await Promise.all(listing.map(async (one) => [one.name, await itemsOf(one, stranger.key)] as const)))
+  const baseline = async () =>
+    new Map(await Promise.all(listing.map(async (operation) => [operation.name, await itemsOf(operation, stranger.key)] as const)))
   const furnished = new Map<string, Promise<Member>>()
   for (const operation of sampleOf(listing)) {
     it(`gets nothing in a list: ${operation.name}`, async () => {
       ofService ??= baseline()
-      const known = (await ofService).get(operation.name)
+      const ids = (await ofService).get(operation.name)
       const area = operation.name.replace(/\..*/, "")
       const owner = furnished.get(area) ?? furnish(area)
       furnished.set(area, owner)
       const { key } = await owner
       const [own, others] = [await itemsOf(operation, key), await itemsOf(operation, stranger.key)]
-      expect([...own].filter((item) => others.has(item) && !known?.has(item))).to.deep.equal([])
+      expect([...own].filter((item) => others.has(item) && !ids?.has(item))).to.deep.equal([])
     })
   }
 
   /** An organization with everything that the examples of the area begin with and create. */
   async function furnish(area: string): Promise<Member> {
     const member = await another(`lists-${area.replaceAll("_", "-")}`)
-    const known = { answers: new Map<string, unknown>(), again: false }
+    const cache = { answers: new Map<string, unknown>(), again: false }
     for (const operation of operations.filter(({ name }) => name.startsWith(`${area}.`))) {
-      await giving(fixture, member, operation.examples?.[0]?.given, known).catch(() => undefined)
+      await giving(fixture, member, operation.examples?.[0]?.given, cache).catch(() => undefined)
       if (!operation.hints.readOnly && !operation.hints.destructive)
-        await exampleOf(fixture, member, operation, known).catch(() => undefined)
+        await exampleOf(fixture, member, operation, cache).catch(() => undefined)
     }
     return member
   }
@@ -143,11 +149,11 @@ function referringFields({ input, http }: AnyOperation): { name: string; isList:
 
 /** The first id in each answer that examples begin with, made for the member. */
 async function idsOf(fixture: ParityFixture, member: Member): Promise<string[]> {
-  const known = { answers: new Map<string, unknown>(), again: false }
+  const cache = { answers: new Map<string, unknown>(), again: false }
   // An example can conflict with an earlier example. Its answer is then missing.
   for (const { examples = [] } of isFast ? thirdOf(operations) : operations)
-    await giving(fixture, member, examples[0]?.given, known).catch(() => undefined)
-  const first = [...known.answers.values()].map((answer) => /(?<="id":")[0-9a-f-]{36}/.exec(JSON.stringify(answer))?.[0])
+    await giving(fixture, member, examples[0]?.given, cache).catch(() => undefined)
+  const first = [...cache.answers.values()].map((answer) => /(?<="id":")[0-9a-f-]{36}/.exec(JSON.stringify(answer))?.[0])
   return [...new Set(first)].filter((id) => id !== undefined)
 }
 

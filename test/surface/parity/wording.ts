@@ -8,13 +8,13 @@ import { endless, fromQuery, type Input, textOf } from "./surfaces.ts"
 export function sayable(operation: AnyOperation, input: Input): Input {
   const inPath = new Set(pathParameters(operation.http.path))
   // The SDK drops this one name from a tool's arguments.
-  const given = Object.entries(input).filter(([name, value]) => value !== undefined && name !== "__proto__")
+  const fields = Object.entries(input).filter(([name, value]) => value !== undefined && name !== "__proto__")
   const path = [...inPath].map((name): [string, string] => [name, pathText(input[name])])
-  const others = given.filter(([name]) => !inPath.has(name))
-  const rest = fromQuery(operation) ? queryValues(operation, queryOf(others)) : read(Object.fromEntries(others))
-  const said: Input = Object.fromEntries(path)
-  for (const [name, value] of Object.entries(rest)) Object.defineProperty(said, name, { value, enumerable: true })
-  return said
+  const others = fields.filter(([name]) => !inPath.has(name))
+  const otherFields = fromQuery(operation) ? queryValues(operation, queryOf(others)) : read(Object.fromEntries(others))
+  const request: Input = Object.fromEntries(path)
+  for (const [name, value] of Object.entries(otherFields)) Object.defineProperty(request, name, { value, enumerable: true })
+  return request
 }
 
 /** An empty segment, and those that climb, lead to another path. */
@@ -27,7 +27,7 @@ function queryOf(entries: readonly [string, unknown][]): Map<string, string[]> {
   const query = new Map<string, string[]>()
   // One that repeats nothing cannot be said.
   for (const [name, value] of entries) {
-    const texts = [value].flat().map((one) => textOf(one).toWellFormed())
+    const texts = [value].flat().map((item) => textOf(item).toWellFormed())
     if (texts.length > 0) query.set(name.toWellFormed(), texts)
   }
   return query

@@ -13,7 +13,7 @@ const deliveries = [...fromAToF, ...fromGToO, ...fromPToS, ...fromTToZ]
 
 describe("deliveries of providers", () => {
   let host: TestHost
-  let made = 0
+  let count = 0
   before(async () => {
     host = await testHost()
     host.outgoing.fixtures.push(() => ({ status: 200, headers: {}, body: certificate }))
@@ -29,17 +29,17 @@ describe("deliveries of providers", () => {
     for (const { source } of deliveries) expect(source).to.match(/^https:\/\//)
   })
 
-  async function pipelineFor(given: Delivered, responds: boolean): Promise<{ url: string; secret: string }> {
-    const secret = await secretOf(given)
+  async function pipelineFor(delivery: Delivered, responds: boolean): Promise<{ url: string; secret: string }> {
+    const secret = await secretOf(delivery)
     const { body, status } = await host.api<{ inbound_url: string }>("POST", "/v1/event-pipelines", {
-      name: `${given.provider} ${made++}`,
+      name: `${delivery.provider} ${count++}`,
       state: "active",
       source_kind: "third_party_webhook",
       auth_mode: "provider_signature",
       auth_config: {
-        provider: given.provider,
-        ...given.config,
-        ...(await keyConfigOf(given)),
+        provider: delivery.provider,
+        ...delivery.config,
+        ...(await keyConfigOf(delivery)),
         ...(secret === undefined ? {} : { secret }),
       },
       pipeline: responds ? [{ type: "respond", body: { event: "{{ event }}" } }] : [{ type: "live.broadcast", channel: "seen", data: {} }],
@@ -48,30 +48,30 @@ describe("deliveries of providers", () => {
     return { url: body.inbound_url, secret: secret ?? "" }
   }
 
-  async function deliver(given: Delivered, responds: boolean): Promise<{ status: number; text: string }> {
-    const { url, secret } = await pipelineFor(given, responds)
-    const { method, url: signedUrl, headers, body } = await proven(given, url, secret, host.clock.now())
+  async function deliver(delivery: Delivered, responds: boolean): Promise<{ status: number; text: string }> {
+    const { url, secret } = await pipelineFor(delivery, responds)
+    const { method, url: signedUrl, headers, body } = await proven(delivery, url, secret, host.clock.now())
     const answer = await fetch(signedUrl, { method, headers, ...(method === "GET" ? {} : { body }) })
     return { status: answer.status, text: await answer.text() }
   }
 
-  for (const [index, given] of deliveries.entries()) {
-    it(`${given.provider}: the event of ${formatOf(given)} (${index})`, async () => {
-      const { status, text } = await deliver(given, true)
+  for (const [index, delivery] of deliveries.entries()) {
+    it(`${delivery.provider}: the event of ${formatOf(delivery)} (${index})`, async () => {
+      const { status, text } = await deliver(delivery, true)
       expect(status, text).to.equal(200)
       const { event } = JSON.parse(text) as { event: unknown }
-      const plain = JSON.stringify(given.json ?? "")
+      const plain = JSON.stringify(delivery.json ?? "")
       if (/\$(?:now|seconds|milliseconds|signature)/.test(plain)) expect(event).to.be.an("object")
-      else expect(event).to.deep.equal(expected(given))
+      else expect(event).to.deep.equal(expected(delivery))
     })
   }
 
-  for (const given of deliveries.filter(({ answer }) => answer !== undefined)) {
-    it(`${given.provider}: the answer that the vendor expects`, async () => {
-      const { status, text } = await deliver(given, false)
+  for (const delivery of deliveries.filter(({ answer }) => answer !== undefined)) {
+    it(`${delivery.provider}: the answer that the vendor expects`, async () => {
+      const { status, text } = await deliver(delivery, false)
       expect([200, 204]).to.include(status)
-      if (given.answer === "") expect(text).to.equal("")
-      else expect(text).to.include(given.answer ?? "")
+      if (delivery.answer === "") expect(text).to.equal("")
+      else expect(text).to.include(delivery.answer ?? "")
     })
   }
 

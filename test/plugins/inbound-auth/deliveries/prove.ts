@@ -59,33 +59,33 @@ export async function keyConfigOf({ provider }: Delivered): Promise<Record<strin
 }
 
 /** The request with its proof. */
-export async function proven(given: Delivered, inboundUrl: string, secret: string, at: number): Promise<Proven> {
-  const { provider, config = {} } = given
+export async function proven(delivery: Delivered, inboundUrl: string, secret: string, at: number): Promise<Proven> {
+  const { provider, config = {} } = delivery
   const row = findProvider(provider)
   if (!row) throw new Error(`no row ${provider}`)
-  const filled = (value: string) => fill(given, value, { secret, at })
-  const { body, type } = bodyOf(given, filled)
-  const query = new URLSearchParams(given.get)
-  const url = given.get ? `${inboundUrl}?${query}` : inboundUrl
-  const headers = { ...(type === "" ? {} : { "content-type": type }), ...given.headers }
-  const request = { method: given.get ? ("GET" as const) : ("POST" as const), url, headers, body }
+  const filled = (value: string) => fill(delivery, value, { secret, at })
+  const { body, type } = bodyOf(delivery, filled)
+  const query = new URLSearchParams(delivery.get)
+  const url = delivery.get ? `${inboundUrl}?${query}` : inboundUrl
+  const headers = { ...(type === "" ? {} : { "content-type": type }), ...delivery.headers }
+  const request = { method: delivery.get ? ("GET" as const) : ("POST" as const), url, headers, body }
   const more = await ownProof(provider, request, secret, at)
   if (more) return { ...request, ...more, headers: { ...headers, ...more.headers } }
-  if (/\$(?:secret|signature)/.test(JSON.stringify(given))) return request
+  if (/\$(?:secret|signature)/.test(JSON.stringify(delivery))) return request
   const signed = signAsProvider({ row, config: config as object, secret, request: inbound({ ...request, receivedAt: at }) })
   const withQuery = Object.entries(signed.query ?? {}).reduce((sum, [name, value]) => `${sum}?${name}=${encodeURIComponent(value)}`, url)
   return { ...request, url: withQuery, headers: { ...headers, ...signed.headers } }
 }
 
-function bodyOf(given: Delivered, filled: (value: string) => string): { body: string; type: string } {
-  if (given.get || given.empty) return { body: "", type: "" }
-  if (given.json !== undefined) return { body: filled(JSON.stringify(given.json)), type: given.type ?? "application/json" }
-  if (given.xml !== undefined) return { body: given.xml, type: given.type ?? "text/xml" }
-  if (given.form) {
-    const fields = Object.entries(given.form).map(([name, value]): [string, string] => [name, filled(value)])
+function bodyOf(delivery: Delivered, filled: (value: string) => string): { body: string; type: string } {
+  if (delivery.get || delivery.empty) return { body: "", type: "" }
+  if (delivery.json !== undefined) return { body: filled(JSON.stringify(delivery.json)), type: delivery.type ?? "application/json" }
+  if (delivery.xml !== undefined) return { body: delivery.xml, type: delivery.type ?? "text/xml" }
+  if (delivery.form) {
+    const fields = Object.entries(delivery.form).map(([name, value]): [string, string] => [name, filled(value)])
     return { body: new URLSearchParams(fields).toString(), type: "application/x-www-form-urlencoded" }
   }
-  const parts = Object.entries(given.multipart ?? {}).map(
+  const parts = Object.entries(delivery.multipart ?? {}).map(
     ([name, value]) => `--X\r\nContent-Disposition: form-data; name="${name}"\r\n\r\n${filled(value)}\r\n`,
   )
   return { body: `${parts.join("")}--X--\r\n`, type: "multipart/form-data; boundary=X" }
@@ -124,10 +124,10 @@ function signatureOf({ provider }: Delivered, secret: string, at: number): strin
   }
 }
 
-function fill(given: Delivered, value: string, { secret, at }: { secret: string; at: number }): string {
+function fill(delivery: Delivered, value: string, { secret, at }: { secret: string; at: number }): string {
   return value
     .replaceAll("$secret", () => secret)
-    .replaceAll("$signature", () => signatureOf(given, secret, at))
+    .replaceAll("$signature", () => signatureOf(delivery, secret, at))
     .replaceAll('"$milliseconds"', String(at))
     .replaceAll("$seconds", String(Math.floor(at / 1_000)))
     .replaceAll("$now", new Date(at).toISOString())
@@ -146,8 +146,8 @@ async function ownProof(provider: string, { method, url, headers, body }: Reques
   switch (provider) {
     case "contentful": {
       const names = "x-contentful-signed-headers,x-contentful-timestamp,x-contentful-topic"
-      const listed = `x-contentful-signed-headers:${names};x-contentful-timestamp:${at};x-contentful-topic:${headers["x-contentful-topic"]}`
-      const signature = hmac("sha256", secret, `POST\n${new URL(url).pathname}\n${listed}\n${body}`, "hex")
+      const signedText = `x-contentful-signed-headers:${names};x-contentful-timestamp:${at};x-contentful-topic:${headers["x-contentful-topic"]}`
+      const signature = hmac("sha256", secret, `POST\n${new URL(url).pathname}\n${signedText}\n${body}`, "hex")
       return {
         headers: { "x-contentful-signed-headers": names, "x-contentful-timestamp": String(at), "x-contentful-signature": signature },
       }

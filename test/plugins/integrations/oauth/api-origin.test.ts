@@ -73,9 +73,9 @@ describe("apps whose authorization tells where the API is", () => {
     ["no text", 7],
     ["nothing", undefined],
   ]
-  for (const [what, told] of foreign) {
+  for (const [what, origin] of foreign) {
     it(`connects nothing where the token response names ${what}, and revokes the tokens`, async () => {
-      vendor.told = { instance_url: told }
+      vendor.told = { instance_url: origin }
       const { status, error, integration_id } = await service.connect("told")
       expect([status, error]).to.deep.equal(["failed", "server_error"])
       expect(await service.statusOf(integration_id)).to.equal("pending_authorization")

@@ -38,7 +38,7 @@ export interface AuthorizationServer {
 
 export async function startAuthorizationServer({ rotates = false }: ServerOptions = {}): Promise<AuthorizationServer> {
   const server = createServer((request, response) => void answer(request, response))
-  await new Promise<void>((done) => server.listen(0, "127.0.0.1", done))
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
   const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   let provider: Provider | undefined
   const accessTokens = new Set<string>()
@@ -74,8 +74,8 @@ export async function startAuthorizationServer({ rotates = false }: ServerOption
       }
     },
     close: () =>
-      new Promise((done) => {
-        server.close(() => done())
+      new Promise((resolve) => {
+        server.close(() => resolve())
         server.closeAllConnections()
       }),
   }

@@ -72,16 +72,20 @@ describe("apps of vendors that deviate", () => {
 
   it("writes requests as JSON, with the API's headers where the server is part of it", async () => {
     expect(await service.connect("notes")).to.include({ status: "connected" })
-    const [asked] = vendor.at("/token")
-    expect([asked?.isJson, asked?.form.get("grant_type"), asked?.headers["x-version"]]).to.deep.equal([true, "authorization_code", "7"])
+    const [request] = vendor.at("/token")
+    expect([request?.isJson, request?.form.get("grant_type"), request?.headers["x-version"]]).to.deep.equal([
+      true,
+      "authorization_code",
+      "7",
+    ])
   })
 
   it("says who asks for what before the browser goes on, on a page that runs and embeds nothing", async () => {
     const name = `Chat <script>alert("1")</script> & co`
     const { body } = await service.host.api<{ connect_url: string }>("POST", "/v1/integrations-connect", { app: "chat", name })
-    const shown = await fetch(body.connect_url, { redirect: "manual" })
-    const text = await shown.text()
-    expect(shown.status).to.equal(200)
+    const response = await fetch(body.connect_url, { redirect: "manual" })
+    const text = await response.text()
+    expect(response.status).to.equal(200)
     expect(vendor.asked).to.deep.equal([])
     const organization = await service.host.api<{ organization_name: string }>("POST", "/v1/integrations-connect", { app: "chat" })
     expect(text)
@@ -89,11 +93,11 @@ describe("apps of vendors that deviate", () => {
       .and.include("<code>chat&#58;write</code>".replace("&#58;", ":"))
     expect(text).not.to.include("<script")
     expect(text).to.include("Chat &#60;script&#62;")
-    const policy = shown.headers.get("content-security-policy") ?? ""
+    const policy = response.headers.get("content-security-policy") ?? ""
     expect(policy).to.include("default-src 'none'").and.include("frame-ancestors 'none'").and.include("base-uri 'none'")
-    expect(shown.headers.get("cache-control")).to.equal("no-store")
-    expect(shown.headers.get("referrer-policy")).to.equal("no-referrer")
-    expect(shown.headers.getSetCookie()[0]).to.match(/^millrace_oauth_.*HttpOnly.*SameSite=Lax/)
+    expect(response.headers.get("cache-control")).to.equal("no-store")
+    expect(response.headers.get("referrer-policy")).to.equal("no-referrer")
+    expect(response.headers.getSetCookie()[0]).to.match(/^millrace_oauth_.*HttpOnly.*SameSite=Lax/)
     const browser = new Browser()
     expect(await service.connect("chat", "Once more", browser)).to.include({ status: "connected" })
     expect(browser.asked).to.have.length(1)

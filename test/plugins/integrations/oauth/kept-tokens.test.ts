@@ -47,9 +47,9 @@ describe("tokens of a refresh that is crossed", () => {
   const hold = (how?: Handler) => {
     const reached = Promise.withResolvers<void>()
     const let_go = Promise.withResolvers<void>()
-    service.vendor.on.set("/token", (asked, response) => {
+    service.vendor.on.set("/token", (request, response) => {
       reached.resolve()
-      void let_go.promise.then(() => (how ?? service.vendor.does)(asked, response))
+      void let_go.promise.then(() => (how ?? service.vendor.does)(request, response))
     })
     return { reached: reached.promise, answer: let_go.resolve }
   }
@@ -73,9 +73,9 @@ describe("tokens of a refresh that is crossed", () => {
     const refused: string[] = []
     service.host.clock.move(hourMs)
     const last = service.vendor.at("/token").length
-    service.vendor.on.set("/token", (asked, response) => {
-      const token = asked.form.get("refresh_token") ?? ""
-      if (refused.length > 0) return service.vendor.does(asked, response)
+    service.vendor.on.set("/token", (request, response) => {
+      const token = request.form.get("refresh_token") ?? ""
+      if (refused.length > 0) return service.vendor.does(request, response)
       refused.push(token)
       json(response, 400, { error: "invalid_grant" })
     })
@@ -152,11 +152,11 @@ describe("tokens of a refresh that is crossed", () => {
     answer()
     await Promise.all([stopped, call])
     const again = await startVendorService((origin) => [vendorDocument("vendor", origin)], { dataDir })
-    const kept = await again.host
+    const stored = await again.host
       .get(Store)
       .open(collectionNamed<{ generation: number; tokens: Sealed }>(again.host, "integration_oauth_grants"), again.host.organization.id)
       .get(id)
     await again.stop()
-    expect(kept?.generation).to.equal(2)
+    expect(stored?.generation).to.equal(2)
   })
 })

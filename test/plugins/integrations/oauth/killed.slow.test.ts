@@ -74,8 +74,8 @@ async function killed(rotates: boolean, when: "before the answer" | "with the an
     const grants = host
       .get(Store)
       .open(collectionNamed<{ generation: number; tokens: unknown }>(host, "integration_oauth_grants"), host.organization.id)
-    const kept = await grants.get(id)
-    expect(kept?.generation).to.be.oneOf(when === "before the answer" ? [1] : [1, 2])
+    const stored = await grants.get(id)
+    expect(stored?.generation).to.be.oneOf(when === "before the answer" ? [1] : [1, 2])
     // The lease of the process that is dead is free.
     const next = host
     const test = async () => (await patiently(() => next.api<Tested>("POST", `/v1/integrations/${id}/test`))).body
@@ -88,7 +88,7 @@ async function killed(rotates: boolean, when: "before the answer" | "with the an
     }
     expect([tested.ok, status]).to.deep.equal([false, "authorization_expired"])
     expect(tested.message).to.include("Connect it again with rotate_credentials")
-    expect((await grants.get(id))?.tokens).to.deep.equal(kept?.tokens)
+    expect((await grants.get(id))?.tokens).to.deep.equal(stored?.tokens)
     const again = await host.api<{ connect_url: string }>("POST", "/v1/integrations-connect", { ...input, rotate_credentials: true })
     await new Browser().open(again.body.connect_url, (next) => next.startsWith(returnUrl))
     expect((await test()).ok).to.equal(true)
@@ -109,14 +109,14 @@ async function killedAt(
   begin: () => void,
 ): Promise<void> {
   const dead = Promise.withResolvers<void>()
-  vendor.on.set("/token", (asked, response) => {
+  vendor.on.set("/token", (request, response) => {
     const end = response.end.bind(response)
     response.end = ((text: string) => {
       if (when === "with the answer") end(text)
       void kill().then(dead.resolve)
       return response
     }) as typeof response.end
-    vendor.does(asked, response)
+    vendor.does(request, response)
   })
   begin()
   await dead.promise

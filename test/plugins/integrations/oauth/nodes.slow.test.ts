@@ -27,8 +27,8 @@ for (const rotates of [false, true]) {
 
     const callOn = (host: TestHost, ref: string) =>
       host.get(Integrations).call(service.host.organization.id, ref, { method: "GET", path: "/contacts" })
-    const callsOnBoth = async (ref: string, each: number) =>
-      (await Promise.all(hosts.flatMap((host) => Array.from({ length: each }, () => callOn(host, ref))))).map(({ status }) => status)
+    const callsOnBoth = async (ref: string, callsEach: number) =>
+      (await Promise.all(hosts.flatMap((host) => Array.from({ length: callsEach }, () => callOn(host, ref))))).map(({ status }) => status)
     const move = (ms: number) => {
       for (const { clock } of hosts) clock.move(ms)
     }
@@ -61,9 +61,9 @@ for (const rotates of [false, true]) {
     it("is refreshed once where it ends in the middle of 50 calls", async () => {
       const id = await service.connected("Middle")
       move(20_000)
-      let seen = 0
+      let highestCount = 0
       service.server.onCall = async () => {
-        if (++seen === 20) await service.server.endAccessTokens()
+        if (++highestCount === 20) await service.server.endAccessTokens()
       }
       expect(new Set(await callsOnBoth("middle", 25))).to.deep.equal(new Set([200]))
       service.server.onCall = async () => undefined
@@ -73,27 +73,27 @@ for (const rotates of [false, true]) {
 
     it("is written by one of two nodes where the other stalls for longer than its lease", async () => {
       const id = await service.connected("Stalled")
-      const [one, two] = hosts
+      const [first, second] = hosts
       move(hourMs)
-      const [reached, held] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+      const [reached, completion] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
       service.server.before = async () => {
         reached.resolve()
-        await held.promise
+        await completion.promise
       }
-      const late = callOn(one, "stalled")
+      const late = callOn(first, "stalled")
       await reached.promise
       service.server.before = async () => undefined
       setOn(120_000)
-      expect((await callOn(two, "stalled")).status).to.equal(200)
-      const written = await service.host
+      expect((await callOn(second, "stalled")).status).to.equal(200)
+      const output = await service.host
         .get(Store)
         .open(
           collectionNamed<{ generation: number; tokens: unknown }>(service.host, "integration_oauth_grants"),
           service.host.organization.id,
         )
         .get(id)
-      expect(written?.generation).to.equal(2)
-      held.resolve()
+      expect(output?.generation).to.equal(2)
+      completion.resolve()
       if (rotates) {
         // The server takes the second use of the old refresh token for theft, and ends the grant.
         expect((await late).status).to.equal(401)
@@ -105,7 +105,7 @@ for (const rotates of [false, true]) {
           service.host.organization.id,
         )
         .get(id)
-      expect(after?.tokens).to.deep.equal(written?.tokens)
+      expect(after?.tokens).to.deep.equal(output?.tokens)
       expect(service.server.refreshes()).to.equal(2)
     })
   })

@@ -52,10 +52,10 @@ for (const rotates of [false, true]) {
       await service.server.endAccessTokens()
       service.host.clock.move(20_000)
       // None is answered before all have asked.
-      let asked = 0
+      let requestCount = 0
       const all = Promise.withResolvers<void>()
       service.server.onCall = async () => {
-        if (++asked === 10) all.resolve()
+        if (++requestCount === 10) all.resolve()
         await all.promise
       }
       const answers = await Promise.all(Array.from({ length: 10 }, () => service.call("revoked-token")))
@@ -81,14 +81,14 @@ for (const rotates of [false, true]) {
       await service.server.endEverything()
       service.host.clock.move(hourMs)
       expect((await failureOf(service.call("ended"))).details).to.include({ reason: "oauth_expired", retryable: false })
-      const asked = service.server.refreshes()
+      const requestCount = service.server.refreshes()
       expect((await failureOf(service.call("ended"))).details).to.include({ reason: "oauth_expired" })
-      expect(service.server.refreshes()).to.equal(asked)
+      expect(service.server.refreshes()).to.equal(requestCount)
       expect(await service.statusOf(id)).to.equal("authorization_expired")
       expect((await grantOf(id))?.tokens).to.deep.equal(before?.tokens)
       expect(await healthOf(id)).to.deep.include({ status: "failing", reason: "authorization_expired" })
-      const told = await waitUntil("the live message", async () => (await service.host.broadcasts("connections")).at(-1))
-      expect(told.data).to.deep.include({ integration_id: id, status: "failing", reason: "authorization_expired" })
+      const broadcast = await waitUntil("the live message", async () => (await service.host.broadcasts("connections")).at(-1))
+      expect(broadcast.data).to.deep.include({ integration_id: id, status: "failing", reason: "authorization_expired" })
       const again = await service.begin("Ended", { rotate_credentials: true })
       expect(again.integration_id).to.equal(id)
       const { browser, back } = await service.grant(again)
@@ -145,18 +145,18 @@ for (const rotates of [false, true]) {
 
     it("makes one request of a slow server for the calls that wait for it", async () => {
       const id = await service.connected("Slow")
-      const held = Promise.withResolvers<void>()
+      const completion = Promise.withResolvers<void>()
       const reached = Promise.withResolvers<void>()
       service.server.after = async (type) => {
         if (type !== "refresh_token") return
         reached.resolve()
-        await held.promise
+        await completion.promise
       }
       service.host.clock.move(hourMs)
       const call = service.call("slow")
       await reached.promise
       const other = service.call("slow")
-      held.resolve()
+      completion.resolve()
       service.server.after = async () => undefined
       expect((await Promise.all([call, other])).map(({ status }) => status)).to.deep.equal([200, 200])
       expect(service.server.refreshes()).to.equal(1)

@@ -66,8 +66,8 @@ export class OAuthService {
   }
 
   /** Up to the redirect that would bring the browser back; not followed. */
-  async grant(begun: Begun, browser = new Browser()): Promise<{ readonly browser: Browser; readonly back: string }> {
-    const { url } = await browser.open(begun.connect_url, (next) => next.startsWith(this.host.url + callbackPath))
+  async grant(attempt: Begun, browser = new Browser()): Promise<{ readonly browser: Browser; readonly back: string }> {
+    const { url } = await browser.open(attempt.connect_url, (next) => next.startsWith(this.host.url + callbackPath))
     return { browser, back: url }
   }
 
@@ -77,10 +77,10 @@ export class OAuthService {
 
   /** A connection that is granted; its id. */
   async connected(name: string): Promise<string> {
-    const begun = await this.begin(name)
-    const { browser, back } = await this.grant(begun)
+    const attempt = await this.begin(name)
+    const { browser, back } = await this.grant(attempt)
     await this.land(browser, back)
-    return begun.integration_id
+    return attempt.integration_id
   }
 
   async statusOf(id: string): Promise<string> {

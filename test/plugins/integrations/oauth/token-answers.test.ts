@@ -59,7 +59,7 @@ describe("answers of a token endpoint", () => {
   })
   after(() => service.stop())
   beforeEach(() => service.vendor.on.clear())
-  const shown = async (id = "") => {
+  const readIntegration = async (id = "") => {
     const { body } = await service.host.api<Shown>("GET", `/v1/integrations/${id}`)
     answers.push(JSON.stringify(body))
     return body
@@ -70,7 +70,7 @@ describe("answers of a token endpoint", () => {
       service.vendor.on.set("/token", handler)
       const { status, integration_id } = await service.connect("vendor", `First ${what}`)
       expect(status).to.equal("failed")
-      const failed = await shown(integration_id)
+      const failed = await readIntegration(integration_id)
       expect(failed.status).to.equal("pending_authorization")
       expect(failed.authorization_error?.reason).to.be.oneOf(["oauth_server_failed", "connection_failed"])
       expect(failed.authorization_error?.message).to.include(service.vendor.origin)
@@ -81,12 +81,12 @@ describe("answers of a token endpoint", () => {
       service.host.clock.move(3_600_000)
       service.vendor.on.set("/token", handler)
       for (let time = 0; time < 2; time++) expect((await failureOf(service.call(integration_id))).code).to.equal("unavailable")
-      const failing = await shown(integration_id)
+      const failing = await readIntegration(integration_id)
       expect(failing).to.include({ status: "connected" })
       expect(failing.authorization_error?.message).to.include(service.vendor.origin)
       service.vendor.on.clear()
       expect((await service.call(integration_id)).status).to.equal(200)
-      expect(await shown(integration_id)).to.deep.include({ status: "connected", authorization_error: null })
+      expect(await readIntegration(integration_id)).to.deep.include({ status: "connected", authorization_error: null })
     })
   }
 
@@ -94,9 +94,9 @@ describe("answers of a token endpoint", () => {
     it(`grant access by a valid access token with ${what}, at first and at a refresh`, async () => {
       let access = `FIRST-${secret}`
       service.vendor.on.set("/token", ({ form }, response) => {
-        const rest = { token_type: "Bearer", expires_in: 3_600, refresh_token: secret, scope: "read", ...members }
+        const otherFields = { token_type: "Bearer", expires_in: 3_600, refresh_token: secret, scope: "read", ...members }
         if (form.get("grant_type") === "refresh_token") expect(form.get("refresh_token")).to.equal(secret)
-        json(response, 200, { access_token: access, ...rest })
+        json(response, 200, { access_token: access, ...otherFields })
       })
       const first = await service.connect("vendor", `Usable ${what}`)
       expect(first, JSON.stringify(first)).to.include({ status: "connected" })
@@ -122,7 +122,7 @@ describe("answers of a token endpoint", () => {
         const refreshed = service.vendor.at("/token").length > before
         if (refreshed) expect(service.vendor.at("/v3/contacts").at(-1)?.authorization).to.equal(`Bearer ${access}`)
       }
-      expect(await shown(integration_id)).to.deep.include({ status: "connected", authorization_error: null })
+      expect(await readIntegration(integration_id)).to.deep.include({ status: "connected", authorization_error: null })
     })
   }
 
@@ -148,7 +148,7 @@ describe("answers of a token endpoint", () => {
     })
     const { status, integration_id } = await service.connect("vendor", "Denied")
     expect(status).to.equal("denied")
-    const { authorization_error: error } = await shown(integration_id)
+    const { authorization_error: error } = await readIntegration(integration_id)
     expect(error).to.include({ reason: "access_denied", message: "Access was not granted (access_denied)." })
     const { body } = await service.host.api<{ integrations: (Shown & { id: string })[] }>("GET", "/v1/integrations?limit=200")
     expect(body.integrations.find(({ id }) => id === integration_id)?.authorization_error).to.deep.equal(error)
@@ -169,16 +169,16 @@ describe("answers of a token endpoint", () => {
     service.host.clock.move(3_600_000)
     await service.call(id)
     service.host.clock.move(3_600_000)
-    const asked = Promise.withResolvers<void>()
-    const gone = Promise.withResolvers<void>()
+    const completion = Promise.withResolvers<void>()
+    const aborted = Promise.withResolvers<void>()
     service.vendor.on.set("/token", (_, response) => {
-      void once(response, "close").then(() => gone.resolve())
-      asked.resolve()
+      void once(response, "close").then(() => aborted.resolve())
+      completion.resolve()
     })
     const call = failureOf(service.call(id))
-    await asked.promise
+    await completion.promise
     await service.host.stop()
-    await gone.promise
+    await aborted.promise
     expect((await call).code).to.equal("canceled")
   })
 })

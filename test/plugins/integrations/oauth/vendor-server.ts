@@ -6,7 +6,7 @@ import type { AddressInfo } from "node:net"
 
 export const vendorClient = { client_id: "vendor-client", client_secret: "VENDOR-CLIENT-SECRET-0123456789" }
 
-export interface Asked {
+export interface VendorRequest {
   readonly path: string
   readonly authorization: string
   readonly headers: IncomingHttpHeaders
@@ -15,13 +15,13 @@ export interface Asked {
   readonly form: URLSearchParams
 }
 
-export type Handler = (asked: Asked, response: ServerResponse) => void
+export type Handler = (request: VendorRequest, response: ServerResponse) => void
 
 export interface VendorServer {
   readonly origin: string
-  readonly asked: Asked[]
+  readonly asked: VendorRequest[]
   /** Requests of one path. */
-  at(path: string): Asked[]
+  at(path: string): VendorRequest[]
   /** Whether a refresh token is good for one refresh. */
   rotates: boolean
   /** Added to token responses. */
@@ -36,21 +36,21 @@ export interface VendorServer {
 export async function startVendorServer(): Promise<VendorServer> {
   const challenges = new Map<string, string>()
   const refreshTokens = new Set<string>()
-  let made = 0
+  let count = 0
   const server = createServer((request, response) => void answer(request, response))
-  await new Promise<void>((done) => server.listen(0, "127.0.0.1", done))
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
   const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   const own: VendorServer = {
     origin,
     asked: [],
-    at: (path) => own.asked.filter((one) => one.path === path),
+    at: (path) => own.asked.filter((request) => request.path === path),
     rotates: false,
     told: {},
     on: new Map(),
-    does: (asked, response) => (handlers[asked.path] ?? api)(asked, response),
+    does: (request, response) => (handlers[request.path] ?? api)(request, response),
     close: () =>
-      new Promise((done) => {
-        server.close(() => done())
+      new Promise((resolve) => {
+        server.close(() => resolve())
         server.closeAllConnections()
       }),
   }
@@ -62,15 +62,15 @@ export async function startVendorServer(): Promise<VendorServer> {
     const { authorization = "" } = request.headers
     const isJson = request.headers["content-type"] === "application/json" && text !== ""
     const form = new URLSearchParams(isJson ? (JSON.parse(text) as Record<string, string>) : text)
-    const asked = { path: url.pathname, authorization, isJson, query: url.searchParams, form, headers: request.headers }
-    own.asked.push(asked)
+    const query = { path: url.pathname, authorization, isJson, query: url.searchParams, form, headers: request.headers }
+    own.asked.push(query)
     const handler = own.on.get(url.pathname) ?? own.does
-    handler(asked, response)
+    handler(query, response)
   }
 
   const handlers: Record<string, Handler> = {
     "/authorize"({ query }, response) {
-      const code = `code-${made++}`
+      const code = `code-${count++}`
       challenges.set(code, query.get("code_challenge") ?? "")
       const back = new URL(query.get("redirect_uri") ?? "")
       back.searchParams.set("code", code)
@@ -92,10 +92,10 @@ export async function startVendorServer(): Promise<VendorServer> {
         if (challenges.get(code) !== proof) return json(response, 400, { error: "invalid_grant" })
         challenges.delete(code)
       }
-      const refresh_token = `REFRESH-TOKEN-${made}-0123456789`
+      const refresh_token = `REFRESH-TOKEN-${count}-0123456789`
       refreshTokens.add(refresh_token)
       json(response, 200, {
-        access_token: `ACCESS-TOKEN-${made++}-0123456789`, token_type: "Bearer", expires_in: 3_600, refresh_token, ...own.told,
+        access_token: `ACCESS-TOKEN-${count++}-0123456789`, token_type: "Bearer", expires_in: 3_600, refresh_token, ...own.told,
       }) // biome-ignore format: one answer
     },
     "/revoke": (_, response) => json(response, 200, {}),

@@ -67,9 +67,9 @@ export interface VendorOptions extends TestHostOptions {
 /** `apps` makes documents; `also` may be called as well as the vendor, which may be one that there is. */
 export async function startVendorService(
   apps: (origin: string) => { readonly slug: string }[],
-  { also = [], vendor: given, integrations, ...options }: VendorOptions = {},
+  { also = [], vendor: server, integrations, ...options }: VendorOptions = {},
 ): Promise<VendorService> {
-  const vendor = given ?? (await startVendorServer())
+  const vendor = server ?? (await startVendorServer())
   const folder = mkdtempSync(join(tmpdir(), "millrace-apps-"))
   const env = settingsOf(folder, apps(vendor.origin), [vendor, ...also], integrations)
   const host = await testHost({ capture: false, ...options, env: { ...env, ...options.env } })

@@ -34,18 +34,18 @@ const env = {
 
 onStoresInTurn("invitations of members", ({ start }) => {
   let host: TestHost
-  let made = 0
+  let count = 0
   before(async () => {
     host = await start({ env, capture: true })
   })
 
   const person = (organization: string, role: Role, on = host): Promise<Person> =>
     on.get(UnitsOfWork).run((work) => {
-      const email = `p${++made}@example.com`
-      const { id } = on.get(Organizations).addUser(work, { email, name: `P${made}` })
+      const email = `p${++count}@example.com`
+      const { id } = on.get(Organizations).addUser(work, { email, name: `P${count}` })
       on.get(Organizations).addMember(work, organization, id, role)
-      const wanted = { name: "k", kind: "api_key", role, scopes: null, user: id } as const
-      return { id, email, key: on.get(ApiKeys).mint(work, organization, wanted).text }
+      const keyOptions = { name: "k", kind: "api_key", role, scopes: null, user: id } as const
+      return { id, email, key: on.get(ApiKeys).mint(work, organization, keyOptions).text }
     })
   const organization = async (slug: string, on = host) => {
     const { id } = await on.get(UnitsOfWork).run((work) => on.get(Organizations).create(work, { name: slug, slug }))
@@ -54,8 +54,8 @@ onStoresInTurn("invitations of members", ({ start }) => {
   /** The text of a session that the person began by a mailed code. */
   const session = (user: string, on = host) =>
     on.get(UnitsOfWork).run((work) => {
-      const given = { user, organization: null, method: "email_code", device: "", address: "" } as const
-      return on.get(UserSessions).open(work, given).text
+      const input = { user, organization: null, method: "email_code", device: "", address: "" } as const
+      return on.get(UserSessions).open(work, input).text
     })
   const invite = (by: Person, email: string, role = "member", on = host) =>
     on.api<Answer>("POST", "/v1/member-invitations", { email, role }, { key: by.key })
@@ -68,7 +68,7 @@ onStoresInTurn("invitations of members", ({ start }) => {
   const reasonOf = ({ status, body }: { status: number; body: Answer }) => [status, body.details?.reason]
   /** A person of another organization, who is invited. */
   const invited = async (by: Person, role = "member") => {
-    const guest = await person((await organization(`home-${made}`)).id, "owner")
+    const guest = await person((await organization(`home-${count}`)).id, "owner")
     const { status, body } = await invite(by, guest.email, role)
     expect(status, JSON.stringify(body)).to.equal(200)
     return { ...guest, invitation: body.id, code: await codeFor(guest.email) }
@@ -117,8 +117,8 @@ onStoresInTurn("invitations of members", ({ start }) => {
       expect(JSON.stringify(refused.body)).to.not.include(grace.email)
     }
     const token = { name: "t", kind: "token", scopes: ["members:write"], role: "member" }
-    const made = await host.api<{ secret: string }>("POST", "/v1/api-keys", token, { key: grace.key })
-    expect(reasonOf(await accept(made.body.secret, grace.code))).to.deep.equal([403, "sign_in_first"])
+    const response = await host.api<{ secret: string }>("POST", "/v1/api-keys", token, { key: grace.key })
+    expect(reasonOf(await accept(response.body.secret, grace.code))).to.deep.equal([403, "sign_in_first"])
     expect((await accept(grace.key, grace.code)).status).to.equal(200)
   })
 
@@ -129,8 +129,8 @@ onStoresInTurn("invitations of members", ({ start }) => {
     expect([again.status, again.body.id]).to.deep.equal([200, resent.invitation])
     expect((await invite(owner, replaced.email, "guest")).body).to.include({ id: replaced.invitation, role: "guest" })
     expect((await host.api("DELETE", `/v1/member-invitations/${revoked.invitation}`, undefined, { key: owner.key })).status).to.equal(200)
-    for (const one of [resent, replaced, revoked])
-      expect(reasonOf(await accept(one.key, one.code))).to.deep.equal([404, "member_invitation_not_found"])
+    for (const invitation of [resent, replaced, revoked])
+      expect(reasonOf(await accept(invitation.key, invitation.code))).to.deep.equal([404, "member_invitation_not_found"])
     expect((await accept(resent.key, await codeFor(resent.email, 2))).status).to.equal(200)
     expect((await accept(replaced.key, await codeFor(replaced.email, 2))).body.role).to.equal("guest")
     const foreign = await organization("ends-foreign")
@@ -156,8 +156,8 @@ onStoresInTurn("invitations of members", ({ start }) => {
     expect(reasonOf(await invite(owner, member.email, "owner"))).to.deep.equal([400, "already_member"])
     const stale = host.get(UserSessions)
     const old = await host.get(UnitsOfWork).run((work) => {
-      const given = { user: owner.id, organization: id, method: "email_code", device: "", address: "" } as const
-      return stale.open(work, given).text
+      const input = { user: owner.id, organization: id, method: "email_code", device: "", address: "" } as const
+      return stale.open(work, input).text
     })
     host.clock.move(301_000)
     expect(reasonOf(await patiently(() => invite({ ...owner, key: old }, "y@example.com", "owner")))).to.deep.equal([403, "sign_in_again"])

@@ -22,8 +22,8 @@ onBothStores("joining by a link in a browser", ({ start }) => {
   const invite = async (email: string, on = host) => {
     const { body } = await on.api<{ link: string | null }>("POST", "/v1/member-invitations", { email, role: "member" })
     if (body.link !== null) return body.link.split("=").at(-1) ?? ""
-    const sent = () => on.mails.findLast(({ to }) => to.includes(email))
-    return (await until(`the invitation of ${email}`, () => /#code=(mr_join_[\w-]+)/.exec(sent()?.text ?? "")?.[1])) ?? ""
+    const latestMail = () => on.mails.findLast(({ to }) => to.includes(email))
+    return (await until(`the invitation of ${email}`, () => /#code=(mr_join_[\w-]+)/.exec(latestMail()?.text ?? "")?.[1])) ?? ""
   }
   const join = async (
     code: string,
@@ -41,8 +41,8 @@ onBothStores("joining by a link in a browser", ({ start }) => {
   }
   const sessionOf = (user: string, on = host) =>
     on.get(UnitsOfWork).run((work) => {
-      const given = { user, organization: null, method: "email_code", device: "", address: "" } as const
-      return `mr_session=${on.get(UserSessions).open(work, given).text}`
+      const input = { user, organization: null, method: "email_code", device: "", address: "" } as const
+      return `mr_session=${on.get(UserSessions).open(work, input).text}`
     })
 
   it("asks a person with an account to sign in, and takes the session then", async () => {

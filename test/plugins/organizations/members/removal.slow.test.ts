@@ -12,7 +12,7 @@ const onMongo = mongoAvailable ? describe : describe.skip
 
 onMongo("the removal of a member on two nodes (mongodb)", () => {
   const nodes: TestHost[] = []
-  let made = 0
+  let count = 0
   before(async () => {
     const env = { MILLRACE_STORAGE_URL: await lendDatabaseToFile(), MILLRACE_RATE_LIMITS_KEY_PER_MINUTE: "100000" }
     const first = await testHost({ env, capture: false })
@@ -28,12 +28,12 @@ onMongo("the removal of a member on two nodes (mongodb)", () => {
       .get(UnitsOfWork)
       .run((work) => {
         const [organizations, { id: organization }] = [first().get(Organizations), first().organization]
-        const { id } = organizations.addUser(work, { email: `p${++made}@example.com` })
+        const { id } = organizations.addUser(work, { email: `p${++count}@example.com` })
         organizations.addMember(work, organization, id, role)
-        const wanted = { name: "k", kind: "api_key", role, scopes: null, user: id } as const
-        const given = { user: id, organization, method: "email_code", device: "", address: "" } as const
-        const key = first().get(ApiKeys).mint(work, organization, wanted).text
-        return { id, key, session: first().get(UserSessions).open(work, given).text }
+        const keyOptions = { name: "k", kind: "api_key", role, scopes: null, user: id } as const
+        const input = { user: id, organization, method: "email_code", device: "", address: "" } as const
+        const key = first().get(ApiKeys).mint(work, organization, keyOptions).text
+        return { id, key, session: first().get(UserSessions).open(work, input).text }
       })
   const statusOf = async (node: TestHost, key: string) => (await node.api("GET", "/v1/datasets", undefined, { key })).status
   const mcpStatus = async (node: TestHost, key: string) => {
@@ -93,8 +93,8 @@ onMongo("the removal of a member on two nodes (mongodb)", () => {
           expect(await dial(node, key).catch((error: { data?: { code?: string } }) => error.data?.code)).to.equal("unauthenticated")
         }
         expect(await node.get(ViewerSessions).verify(viewer.token)).to.deep.equal({ error: "invalid" })
-        const sent = await fetch(upload.upload_url.replace(/^https?:\/\/[^/]+/, node.url), { method: "PUT", body: "text" })
-        expect(sent.status).to.equal(403)
+        const response = await fetch(upload.upload_url.replace(/^https?:\/\/[^/]+/, node.url), { method: "PUT", body: "text" })
+        expect(response.status).to.equal(403)
       }
       await until("every socket being cut", () => sockets.every(({ connected }) => !connected))
     })
@@ -110,10 +110,10 @@ onMongo("the removal of a member on two nodes (mongodb)", () => {
           return [0, 1].map(() => {
             const user = first()
               .get(Organizations)
-              .addUser(work, { email: `d${++made}@example.com` }).id
+              .addUser(work, { email: `d${++count}@example.com` }).id
             first().get(Organizations).addMember(work, id, user, "owner")
-            const wanted = { name: "k", kind: "api_key", role: "owner", scopes: null, user } as const
-            return { user, key: first().get(ApiKeys).mint(work, id, wanted).text }
+            const keyOptions = { name: "k", kind: "api_key", role: "owner", scopes: null, user } as const
+            return { user, key: first().get(ApiKeys).mint(work, id, keyOptions).text }
           })
         })
       if (!ada || !bob) throw new Error("no owners")

@@ -22,13 +22,13 @@ interface Departed {
 
 onStoresInTurn("members", ({ start }) => {
   let host: TestHost
-  let made = 0
+  let count = 0
   before(async () => {
     host = await start()
   })
 
   /** A person of the organization, with a key of the same role. */
-  const person = (organization: string, role: Role, name = `p${++made}`): Promise<Person> =>
+  const person = (organization: string, role: Role, name = `p${++count}`): Promise<Person> =>
     host.get(UnitsOfWork).run((work) => {
       const { id } = host.get(Organizations).addUser(work, { email: `${name}@example.com`, name })
       host.get(Organizations).addMember(work, organization, id, role)
@@ -95,7 +95,7 @@ onStoresInTurn("members", ({ start }) => {
     for (let round = 0; round < 6; round++) {
       const { id, owner } = await organization(`duel-${round}`)
       const rival = await person(id, "owner")
-      const by = (one: Person, other: Person) => (round % 2 === 0 ? remove(one, other.id) : setRole(one, other.id, "member"))
+      const by = (first: Person, second: Person) => (round % 2 === 0 ? remove(first, second.id) : setRole(first, second.id, "member"))
       const answers = await Promise.all([by(owner, rival), by(rival, owner)])
       expect(answers.filter(({ status }) => status === 200).length, JSON.stringify(answers.map(({ body }) => body))).to.equal(1)
       const roles = [await me(owner.key), await me(rival.key)]
@@ -149,18 +149,18 @@ onStoresInTurn("members", ({ start }) => {
     const { id, owner } = await organization("hearts")
     const bob = await person(id, "admin")
     const heartbeat = { name: "Digest", kind: "script", interval_minutes: 60, script_js: "function script() { return null }" }
-    const made = await host.api<{ id: string }>("POST", "/v1/heartbeats", heartbeat, { key: bob.key })
-    expect(made.status, JSON.stringify(made.body)).to.equal(200)
-    const kept = await host.api<{ id: string }>("POST", "/v1/heartbeats", { ...heartbeat, name: "Own" }, { key: owner.key })
+    const response = await host.api<{ id: string }>("POST", "/v1/heartbeats", heartbeat, { key: bob.key })
+    expect(response.status, JSON.stringify(response.body)).to.equal(200)
+    const answer = await host.api<{ id: string }>("POST", "/v1/heartbeats", { ...heartbeat, name: "Own" }, { key: owner.key })
     const { body } = await remove(owner, bob.id)
-    expect(body.left).to.deep.equal([{ kind: "heartbeat", id: made.body.id, name: "Digest", operation: "heartbeats.resume" }])
+    expect(body.left).to.deep.equal([{ kind: "heartbeat", id: response.body.id, name: "Digest", operation: "heartbeats.resume" }])
     const read = async (heartbeat: string) =>
       (await host.api<{ state: string; paused_reason: string }>("GET", `/v1/heartbeats/${heartbeat}`, undefined, { key: owner.key })).body
-    expect((await read(kept.body.id)).state).to.equal("active")
-    expect(await read(made.body.id)).to.include({ state: "paused" })
-    expect((await read(made.body.id)).paused_reason).to.include("left the organization")
-    await host.api("POST", `/v1/heartbeats/${made.body.id}/resume`, {}, { key: owner.key })
-    expect((await read(made.body.id)).state).to.equal("active")
+    expect((await read(answer.body.id)).state).to.equal("active")
+    expect(await read(response.body.id)).to.include({ state: "paused" })
+    expect((await read(response.body.id)).paused_reason).to.include("left the organization")
+    await host.api("POST", `/v1/heartbeats/${response.body.id}/resume`, {}, { key: owner.key })
+    expect((await read(response.body.id)).state).to.equal("active")
   })
 
   it("leave their private connections paused for another admin, and the shared ones at work", async () => {
@@ -169,10 +169,10 @@ onStoresInTurn("members", ({ start }) => {
     const member = await person(id, "member")
     const connect = async (name: string, share_with_org: boolean) => {
       const credentials = { base_url: "https://api.example.com/v1", test_path: "/me" }
-      const given = { app: "http", name, credentials, share_with_org, return_url: "" }
-      const made = await host.api<{ integration_id: string }>("POST", "/v1/integrations-connect", given, { key: bob.key })
-      expect(made.status, JSON.stringify(made.body)).to.equal(200)
-      return made.body.integration_id
+      const input = { app: "http", name, credentials, share_with_org, return_url: "" }
+      const response = await host.api<{ integration_id: string }>("POST", "/v1/integrations-connect", input, { key: bob.key })
+      expect(response.status, JSON.stringify(response.body)).to.equal(200)
+      return response.body.integration_id
     }
     const [own, shared] = [await connect("Own", false), await connect("Shared", true)]
     const call = <T = Refusal>(by: Person, method: string, path: string, body?: unknown) =>
@@ -198,8 +198,8 @@ onStoresInTurn("members", ({ start }) => {
     const users = host.get(Users)
     const deletion = (user: string) =>
       host.get(UnitsOfWork).run(async (work) => {
-        const found = await users.get(user)
-        if (found) await users.remove(work, found)
+        const match = await users.get(user)
+        if (match) await users.remove(work, match)
       })
     await deletion(bob.id)
     expect([await me(bob.key), await roleOf(id, bob.id)]).to.deep.equal(["401 credential_revoked", undefined])
@@ -270,8 +270,8 @@ onStoresInTurn("members", ({ start }) => {
     const [bob, rival] = [await person(id, "member"), await person(id, "owner")]
     await host.api("POST", "/v1/ownership-offers", { user_id: bob.id }, { key: owner.key })
     expect((await setRole(rival, owner.id, "member")).status).to.equal(200)
-    const taken = await host.api<Refusal>("POST", "/v1/ownership-accept", {}, { key: bob.key })
-    expect(reasonOf(taken)).to.deep.equal([404, "ownership_offer_not_found"])
+    const response = await host.api<Refusal>("POST", "/v1/ownership-accept", {}, { key: bob.key })
+    expect(reasonOf(response)).to.deep.equal([404, "ownership_offer_not_found"])
     expect(await roleOf(id, bob.id)).to.equal("member")
   })
 })

@@ -80,8 +80,8 @@ onStoresInTurn("create an organization", ({ start }) => {
   it("refuses a person without an organization, unless the settings allow everyone", async () => {
     const text = await host.get(UnitsOfWork).run((work) => {
       const user = host.get(Organizations).addUser(work, { email: "alone@example.com" }).id
-      const given = { user, organization: null, method: "email_code", device: "", address: "" } as const
-      return host.get(UserSessions).open(work, given).text
+      const input = { user, organization: null, method: "email_code", device: "", address: "" } as const
+      return host.get(UserSessions).open(work, input).text
     })
     const refused = await create(host, { name: "Bakery" }, text)
     expect([refused.status, refused.body.details.reason]).to.deep.equal([403, "no_organization"])
@@ -101,17 +101,17 @@ onStoresInTurn("create an organization", ({ start }) => {
 
   it("lists the organization of a key, with the role of the key", async () => {
     const { body } = await create(host, { name: "Listed", first_key: true })
-    const shown = ({ body: { organizations } }: Awaited<ReturnType<typeof list>>) => organizations.map(({ slug, role }) => [slug, role])
-    expect(shown(await list(host, body.secret ?? ""))).to.deep.equal([["listed", "owner"]])
-    expect(shown(await list(host))).to.deep.equal([["default", "owner"]])
-    expect(shown(await list(host, await keyOf(host, "guest", "guest@example.com")))).to.deep.equal([["default", "guest"]])
+    const slugsOf = ({ body: { organizations } }: Awaited<ReturnType<typeof list>>) => organizations.map(({ slug, role }) => [slug, role])
+    expect(slugsOf(await list(host, body.secret ?? ""))).to.deep.equal([["listed", "owner"]])
+    expect(slugsOf(await list(host))).to.deep.equal([["default", "owner"]])
+    expect(slugsOf(await list(host, await keyOf(host, "guest", "guest@example.com")))).to.deep.equal([["default", "guest"]])
   })
 
   it("lists every organization of a person who signed in, by slug, page by page, and no other", async () => {
     const session = await host.get(UnitsOfWork).run((work) => {
       const user = host.get(Organizations).addUser(work, { email: "session@example.com" }).id
-      const given = { user, organization: null, method: "email_code", device: "", address: "" } as const
-      return { user, text: host.get(UserSessions).open(work, given).text }
+      const input = { user, organization: null, method: "email_code", device: "", address: "" } as const
+      return { user, text: host.get(UserSessions).open(work, input).text }
     })
     const [first, second] = [await create(host, { name: "Zeta" }), await create(host, { name: "Alpha" })]
     await host.get(UnitsOfWork).run((work) => {
@@ -127,10 +127,10 @@ onStoresInTurn("create an organization", ({ start }) => {
           { key: session.text },
         )
       ).body
-    const one = await page("")
-    const two = await page(one.next_cursor)
-    const shown = [...one.organizations, ...two.organizations].map(({ slug, role }) => [slug, role])
-    expect([shown, two.next_cursor]).to.deep.equal([
+    const item = await page("")
+    const two = await page(item.next_cursor)
+    const rows = [...item.organizations, ...two.organizations].map(({ slug, role }) => [slug, role])
+    expect([rows, two.next_cursor]).to.deep.equal([
       [
         ["alpha", "guest"],
         ["zeta", "admin"],
@@ -183,8 +183,8 @@ onStoresInTurn("create an organization", ({ start }) => {
   })
 
   it("gives a token no first key, which would have more scopes", async () => {
-    const wanted = { name: "t", kind: "token", role: "owner", scopes: ["organizations:write"] }
-    const { body } = await host.api<{ secret: string }>("POST", "/v1/api-keys", wanted)
+    const keyOptions = { name: "t", kind: "token", role: "owner", scopes: ["organizations:write"] }
+    const { body } = await host.api<{ secret: string }>("POST", "/v1/api-keys", keyOptions)
     const refused = await create(host, { name: "Token", first_key: true }, body.secret)
     expect([refused.status, refused.body.details.reason]).to.deep.equal([403, "missing_scope"])
     expect((await create(host, { name: "Token" }, body.secret)).status).to.equal(200)
@@ -220,7 +220,7 @@ onBothStores("slugs of organizations", ({ start }) => {
   before(async () => {
     host = await start({ env: settings({ max_created_per_day: 100 }) })
   })
-  const made = async (name: string) => {
+  const createOrganization = async (name: string) => {
     const { body } = await create(host, { name, first_key: true })
     return { ...body, key: body.secret ?? "" }
   }
@@ -231,13 +231,13 @@ onBothStores("slugs of organizations", ({ start }) => {
     })
 
   it("change by PATCH, and the earlier slug still names the organization", async () => {
-    const { key } = await made("Old name")
+    const { key } = await createOrganization("Old name")
     expect((await update(host, { slug: "new-name" }, key)).body.slug).to.equal("new-name")
     for (const slug of ["new-name", "old-name"]) expect((await inside(key, slug)).body.organization.slug).to.equal("new-name")
   })
 
   it("are never given to a second organization, by create or by PATCH", async () => {
-    const [first, second] = [await made("Left behind"), await made("Wants it")]
+    const [first, second] = [await createOrganization("Left behind"), await createOrganization("Wants it")]
     await update(host, { slug: "moved-on" }, first.key)
     for (const refused of [
       await create(host, { name: "X", slug: "left-behind" }),
@@ -251,7 +251,7 @@ onBothStores("slugs of organizations", ({ start }) => {
   })
 
   it("go to one of two organizations that ask at once", async () => {
-    const both = [await made("First of two"), await made("Second of two")]
+    const both = [await createOrganization("First of two"), await createOrganization("Second of two")]
     const answers = await Promise.all(both.map(({ key }) => update(host, { slug: "wanted-by-two" }, key)))
     expect(answers.map(({ status }) => status).sort()).to.deep.equal([200, 409])
   })

@@ -39,13 +39,13 @@ const api = (host: TestHost, key: string, method: string, path: string, body?: u
 const outcome = ({ status, body }: Outcome) => [status, body.details?.reason]
 
 /** An organization with an owner's key. */
-async function found(host: TestHost, name: string) {
+async function foundOrganization(host: TestHost, name: string) {
   const { body } = await host.api<Answer>("POST", "/v1/organizations", { name, first_key: true })
   return { id: body.id, slug: body.slug, key: body.secret }
 }
 function serviceKey(host: TestHost, organization: string, role: Role, manager = false) {
-  const wanted = { name: "s", kind: "api_key", role, scopes: null, user: null, manager } as const
-  return host.get(UnitsOfWork).run((work) => host.get(ApiKeys).mint(work, organization, wanted).text)
+  const keyOptions = { name: "s", kind: "api_key", role, scopes: null, user: null, manager } as const
+  return host.get(UnitsOfWork).run((work) => host.get(ApiKeys).mint(work, organization, keyOptions).text)
 }
 /** Makes the user of the admin key staff. */
 async function becomeStaff(host: TestHost) {
@@ -82,7 +82,7 @@ onStoresInTurn("an archived organization", ({ start }) => {
   })
 
   it("is read-only, and accepts events again after its restore", async () => {
-    const { key, slug } = await found(host, "Archive me")
+    const { key, slug } = await foundOrganization(host, "Archive me")
     const { body: pipeline } = await api(host, key, "POST", "/v1/event-pipelines", intake)
     expect(await send(pipeline)).to.deep.equal([201, undefined])
     const archived = await api(host, key, "POST", "/v1/organization/archive", {})
@@ -104,15 +104,15 @@ onStoresInTurn("an archived organization", ({ start }) => {
   })
 
   it("is hidden from lists unless they ask for it", async () => {
-    const { key, slug } = await found(host, "Hide me")
+    const { key, slug } = await foundOrganization(host, "Hide me")
     await api(host, key, "POST", "/v1/organization/archive", {})
     const slugs = async (query: string) =>
-      (await api(host, key, "GET", `/v1/organizations${query}`)).body.organizations.map((one) => one.slug)
+      (await api(host, key, "GET", `/v1/organizations${query}`)).body.organizations.map((organization) => organization.slug)
     expect([await slugs(""), await slugs("?include_archived=true")]).to.deep.equal([[], [slug]])
   })
 
   it("is read by MCP and written by no tool", async () => {
-    const { key } = await found(host, "By tool")
+    const { key } = await foundOrganization(host, "By tool")
     await api(host, key, "POST", "/v1/organization/archive", {})
     const call = async (name: string, args: object) => {
       const response = await fetch(`${host.url}/mcp`, {
@@ -131,14 +131,14 @@ onStoresInTurn("an archived organization", ({ start }) => {
   })
 
   it("loses its sockets, and opens no other", async () => {
-    const { key } = await found(host, "Live")
+    const { key } = await foundOrganization(host, "Live")
     const socket = () =>
       io(host.url, { path: "/live", auth: { token: key }, reconnection: false, forceNew: true, transports: ["websocket"] })
     const open = socket()
     await new Promise<void>((resolve, reject) => open.once("connect", resolve).once("connect_error", reject))
-    const gone = new Promise<void>((resolve) => open.once("disconnect", () => resolve()))
+    const disconnected = new Promise<void>((resolve) => open.once("disconnect", () => resolve()))
     await api(host, key, "POST", "/v1/organization/archive", {})
-    await gone
+    await disconnected
     const second = socket()
     const refusal = await new Promise<{ data?: { details?: { reason?: string } } }>((resolve) =>
       second.once("connect_error", (error) => resolve(error as never)),
@@ -149,7 +149,7 @@ onStoresInTurn("an archived organization", ({ start }) => {
   })
 
   it("serves no page and accepts no upload, while its opt-out links work", async () => {
-    const { id, key, slug } = await found(host, "Links")
+    const { id, key, slug } = await foundOrganization(host, "Links")
     await api(host, key, "POST", "/v1/pages", { title: "Home", variants: [{ key: "a", html: "<p>Hello</p>" }] })
     await api(host, key, "POST", "/v1/pages/home/publish")
     const { body: upload } = await host.api<{ upload_url: string }>("POST", "/v1/knowledge-uploads", {}, { key })
@@ -174,7 +174,7 @@ onStoresInTurn("an archived organization", ({ start }) => {
   })
 
   it("is archived by its owners alone, and never the service's own", async () => {
-    const { id, slug, key } = await found(host, "Guarded")
+    const { id, slug, key } = await foundOrganization(host, "Guarded")
     const admin = await serviceKey(host, id, "admin")
     expect(outcome(await api(host, admin, "POST", "/v1/organization/archive", {}))).to.deep.equal([403, "role_too_low"])
     const stranger = await host.get(UnitsOfWork).run((work) => {
@@ -182,10 +182,10 @@ onStoresInTurn("an archived organization", ({ start }) => {
       const user = organizations.addUser(work, { email: "stranger@example.com" }).id
       const other = organizations.create(work, { name: "Other" })
       organizations.addMember(work, other.id, user, "owner")
-      const wanted = { name: "k", kind: "api_key", role: "owner", scopes: null, user } as const
-      const given = { user, organization: other.id, method: "email_code", device: "", address: "" } as const
-      const session = host.get(UserSessions).open(work, given).text
-      return { key: host.get(ApiKeys).mint(work, other.id, wanted).text, session }
+      const keyOptions = { name: "k", kind: "api_key", role: "owner", scopes: null, user } as const
+      const input = { user, organization: other.id, method: "email_code", device: "", address: "" } as const
+      const session = host.get(UserSessions).open(work, input).text
+      return { key: host.get(ApiKeys).mint(work, other.id, keyOptions).text, session }
     })
     for (const organization of [slug, id, "nowhere"]) {
       const archive = (by: string) => api(host, by, "POST", "/v1/organization/archive", { organization })
@@ -197,7 +197,7 @@ onStoresInTurn("an archived organization", ({ start }) => {
   })
 
   it("does not act in the organizations that it manages", async () => {
-    const [agency, shop] = [await found(host, "Agency"), await found(host, "Shop")]
+    const [agency, shop] = [await foundOrganization(host, "Agency"), await foundOrganization(host, "Shop")]
     const invitation = { role: "admin" }
     const { code } = (await host.api<{ code: string }>("POST", "/v1/managed-organization-invitations", invitation, { key: agency.key }))
       .body
@@ -228,7 +228,7 @@ onStoresInTurn("a suspended organization", ({ start }) => {
   })
 
   it("accepts no event and no call, but its admins read", async () => {
-    const { id, slug, key } = await found(host, "Suspend me")
+    const { id, slug, key } = await foundOrganization(host, "Suspend me")
     const { body: pipeline } = await api(host, key, "POST", "/v1/event-pipelines", intake)
     const suspended = await suspend(host, slug, "Unpaid.")
     expect(suspended.body).to.include({ id, suspension_note: "Unpaid." })
@@ -248,7 +248,7 @@ onStoresInTurn("a suspended organization", ({ start }) => {
   })
 
   it("is suspended and resumed by staff alone, and never the service's own", async () => {
-    const { slug, key } = await found(host, "Not by itself")
+    const { slug, key } = await foundOrganization(host, "Not by itself")
     const admin = await serviceKey(host, host.organization.id, "owner")
     for (const verb of ["suspend", "resume"])
       expect(outcome(await api(host, admin, "POST", `/v1/organizations/${slug}/${verb}`, {}))).to.deep.equal([403, "staff_only"])
@@ -258,7 +258,7 @@ onStoresInTurn("a suspended organization", ({ start }) => {
   })
 
   it("stays archived after its resume, if an owner archived it", async () => {
-    const { slug, key } = await found(host, "Both")
+    const { slug, key } = await foundOrganization(host, "Both")
     await api(host, key, "POST", "/v1/organization/archive", {})
     await suspend(host, slug)
     expect(outcome(await api(host, key, "POST", "/v1/organization/restore", {}))).to.deep.equal([403, "organization_suspended"])
@@ -272,7 +272,7 @@ onBothStores("jobs of a paused organization", ({ start, storage }) => {
   it("wait, and each runs once after the restore", async () => {
     const { ran, job, plugin } = noting()
     const host = await start({ plugins: [plugin] })
-    const [paused, other] = [await found(host, "Paused"), await found(host, "Other")]
+    const [paused, other] = [await foundOrganization(host, "Paused"), await foundOrganization(host, "Other")]
     const enqueue = (organization: string, note: string, runAt: number) =>
       host.get(UnitsOfWork).run((work) => void host.get(JobQueue).enqueue(work, job, { note }, { organization, runAt }))
     const due = host.clock.now() + 60_000
@@ -296,7 +296,7 @@ onBothStores("jobs of a paused organization", ({ start, storage }) => {
   it("run if the restore comes during the commit of their parking", async () => {
     const { ran, job, plugin } = noting()
     const host = await start({ plugins: [plugin] })
-    const paused = await found(host, "Paused")
+    const paused = await foundOrganization(host, "Paused")
     await api(host, paused.key, "POST", "/v1/organization/archive", {})
     const rival = rivalOf(host, "jobs", 1, {
       only: (write) => write.kind === "update" && JSON.stringify(write.update).includes("parked_for"),
@@ -311,7 +311,7 @@ onBothStores("jobs of a paused organization", ({ start, storage }) => {
   it("are one late run for each schedule", async () => {
     const { ran, job, plugin } = noting()
     const host = await start({ plugins: [plugin] })
-    const [paused, other] = [await found(host, "Paused"), await found(host, "Other")]
+    const [paused, other] = [await foundOrganization(host, "Paused"), await foundOrganization(host, "Other")]
     const timing = { cron: "*/10 * * * *" }
     await host.get(UnitsOfWork).run((work) => {
       for (const [organization, note] of [
@@ -344,16 +344,16 @@ onBothStores("jobs of a paused organization", ({ start, storage }) => {
     const dataDir = mkdtempSync(join(tmpdir(), "millrace-paused-"))
     const env = await storage()
     const first = await start({ plugins: [plugin], dataDir, env })
-    const [paused, active] = [await found(first, "Paused"), await found(first, "Active")]
+    const [paused, active] = [await foundOrganization(first, "Paused"), await foundOrganization(first, "Active")]
     await api(first, paused.key, "POST", "/v1/organization/archive", {})
     await first.get(UnitsOfWork).run((work) => {
       for (const { id, slug } of [paused, active])
         first.get(JobQueue).enqueue(work, job, { note: slug }, { organization: id, id, runAt: first.clock.now() + 3_600_000 })
     })
     // As a node leaves it that ends between a restore and the jobs.
-    const left = new StagedWork("left")
-    left.in(JobCollection).update(active.id, { $set: { parked_for: active.id, run_at: parkedAt } })
-    await first.get(Store).commit(left.commit)
+    const departed = new StagedWork("left")
+    departed.in(JobCollection).update(active.id, { $set: { parked_for: active.id, run_at: parkedAt } })
+    await first.get(Store).commit(departed.commit)
     await first.stop()
     const second = await start({ plugins: [plugin], dataDir, env })
     await until("the job that was left", () => ran.includes("active"))

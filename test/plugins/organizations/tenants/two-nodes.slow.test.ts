@@ -20,11 +20,11 @@ onMongo("an archive on one of two nodes", () => {
   })
 
   it("refuses every later call and event, on both nodes", async () => {
-    const [one, two] = nodes as [TestHost, TestHost]
-    const made = await one.api<{ secret: string }>("POST", "/v1/organizations", { name: "Acme", first_key: true })
-    const key = made.body.secret
+    const [first, second] = nodes as [TestHost, TestHost]
+    const response = await first.api<{ secret: string }>("POST", "/v1/organizations", { name: "Acme", first_key: true })
+    const key = response.body.secret
     const document = { name: "Shop", state: "active", auth_mode: "none", pipeline: [{ type: "respond", status: 200, body: {} }] }
-    const { body } = await one.api<{ inbound_url: string }>("POST", "/v1/event-pipelines", document, { key })
+    const { body } = await first.api<{ inbound_url: string }>("POST", "/v1/event-pipelines", document, { key })
     const path = new URL(body.inbound_url).pathname
     const call = async (node: TestHost) => (await node.api("POST", "/v1/datasets", { name: "Leads" }, { key })).status
     const send = async (node: TestHost) => (await fetch(node.url + path, { method: "POST", body: "{}", headers })).status
@@ -40,7 +40,7 @@ onMongo("an archive on one of two nodes", () => {
       }
     }
     const workers = nodes.flatMap((node) => [() => call(node), () => send(node)]).map(work)
-    expect((await two.api("POST", "/v1/organization/archive", {}, { key })).status).to.equal(200)
+    expect((await second.api("POST", "/v1/organization/archive", {}, { key })).status).to.equal(200)
     isOver = true
     await Promise.all(workers)
     expect(late).to.deep.equal([403, 403, 403, 403])
@@ -67,13 +67,13 @@ describe("a service killed during creations of organizations", () => {
       const host = await testHost({ dataDir: folder.path })
       try {
         const store = host.get(Store)
-        const found = await store
+        const matches = await store
           .open(collectionNamed<{ slug: string }>(host, "organizations"))
           .find({ slug: { $ne: host.organization.slug } })
-        expect(found.length).to.be.at.least(answered)
+        expect(matches.length).to.be.at.least(answered)
         const slugs = await store.open(collectionNamed(host, "organization_slugs")).find({})
-        expect(slugs.map(({ id }) => id)).to.have.members([host.organization.slug, ...found.map(({ slug }) => slug)])
-        for (const { id, slug } of found) {
+        expect(slugs.map(({ id }) => id)).to.have.members([host.organization.slug, ...matches.map(({ slug }) => slug)])
+        for (const { id, slug } of matches) {
           const owners = await store.open(collectionNamed(host, "memberships"), id).find({ role: "owner" })
           expect([owners.length, (await store.open(collectionNamed(host, "api_keys"), id).find({})).length], slug).to.deep.equal([1, 1])
         }

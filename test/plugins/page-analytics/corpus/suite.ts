@@ -49,10 +49,10 @@ export function hostileQuerySuite(title: string, queries: readonly HostileQuery[
 
     function segmentOf(organization: string): string {
       const folder = join(service.host.dataDir, "buckets", organization)
-      const found = readdirSync(folder, { recursive: true })
+      const testFile = readdirSync(folder, { recursive: true })
         .map(String)
         .find((name) => name.endsWith(".parquet"))
-      return join(folder, found ?? "none")
+      return join(folder, testFile ?? "none")
     }
 
     for (const [index, hostile] of queries.entries()) {
@@ -88,8 +88,8 @@ async function showHarm(fixture: CorpusFixture, { sql, harm }: HostileQuery): Pr
   const run = async (text: string) => JSON.stringify((await connection.runAndReadAll(text)).getRowsJson())
   try {
     if ("tells" in harm) {
-      const told = await run(fixture.fill(sql)).catch((error: Error) => error.message)
-      expect(told).to.contain(fixture.fill(harm.tells))
+      const problem = await run(fixture.fill(sql)).catch((error: Error) => error.message)
+      expect(problem).to.contain(fixture.fill(harm.tells))
     } else if ("changes" in harm) {
       const before = await run(harm.changes)
       await connection.runAndReadAll(fixture.fill(sql))
