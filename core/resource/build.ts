@@ -45,14 +45,14 @@ export class ResourceBuilder {
   readonly changes: ItemChanges
 
   constructor(spec: AnyResourceSpec) {
-    const { name, key, within } = spec
+    const { name, key, within, defaults } = spec
     const { plural, word = name.replaceAll("_", " "), area, verbs } = spec
     this.#spec = spec
     rememberSealed(spec.name, spec.collection)
     this.#named = { name, plural, word, area, verbs }
     this.collection = collectionOf(spec)
     this.former = key.former && new FormerSlugs(key.former)
-    this.items = new Items({ name, word, path: spec.path, key, within, collection: this.collection, former: this.former })
+    this.items = new Items({ name, word, path: spec.path, key, within, collection: this.collection, former: this.former, defaults })
     const keyed = key.field === "id" ? {} : { [key.field]: z.string() }
     const kept = { revision: z.int(), created_at: Timestamp, updated_at: Timestamp }
     this.answer = z.object({ id: Uuid, ...keyed, ...shownShape(spec.fields), ...spec.shown, ...kept }).meta({ id: spec.title })
@@ -79,8 +79,9 @@ export class ResourceBuilder {
     return [...new Set([...answered, "organization_id", ...hidden, ...(within ? [within.column] : [])])]
   }
 
+  /** Returns an item as answers show it. An item older than a field shows the default of the field. */
   show(item: Fields): Fields {
-    const shown = { ...item, ...this.#spec.present?.(item as Item) }
+    const shown = { ...this.#spec.defaults, ...item, ...this.#spec.present?.(item as Item) }
     return Object.fromEntries(Object.keys(this.answer.shape).map((field) => [field, shown[field]]))
   }
 

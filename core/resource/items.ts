@@ -14,6 +14,7 @@ export interface ItemsSpec {
   readonly within?: { readonly field: string; readonly column: string } | undefined
   readonly collection: CollectionSpec<Kept, "organization">
   readonly former?: FormerSlugs | undefined
+  readonly defaults: Readonly<Record<string, unknown>>
 }
 
 /** The container of a resource without a container. */
@@ -27,7 +28,7 @@ export class Items<D extends Kept> {
     this.#spec = spec
   }
 
-  /** By key, former slug or id. */
+  /** By key, former slug or id. An item older than a field gets the default of the field. */
   async find(store: Store, organization: string, keyOrId: string, container = ofOrganization): Promise<D | undefined> {
     const { collection, key, within, former } = this.#spec
     const items = store.open(collection, organization)
@@ -36,7 +37,7 @@ export class Items<D extends Kept> {
     if (id === undefined && former) return undefined
     const found = id === undefined ? await items.first({ ...ofContainer, [key.field]: keyOrId }) : await items.get(id)
     const isReached = found !== undefined && (!within || (found as Kept & Record<string, unknown>)[within.column] === container.id)
-    return isReached ? (found as D) : undefined
+    return isReached ? { ...(this.#spec.defaults as Partial<D>), ...(found as D) } : undefined
   }
 
   /** As `find`; throws `not_found`. */

@@ -1,5 +1,8 @@
 // Rules of every resource, over HTTP. The examples of the resource give the values.
+import { isDeepStrictEqual } from "node:util"
 import { expect } from "chai"
+import type { z } from "zod"
+import { UnitsOfWork } from "#core"
 import { type DeclaredResource, Resources } from "../../core/contract/resource.ts"
 import { onStoresInTurn } from "../pipeline/stores.ts"
 import { openParityFixture, type ParityFixture } from "../surface/parity/fixture.ts"
@@ -154,6 +157,15 @@ onStoresInTurn("each resource", ({ storage }) => {
         expect({ revision, fields }).to.deep.equal({ revision: 3, fields: bench.split(item).fields })
       })
 
+      it("shows and changes an item that is older than its fields with a default", async () => {
+        const item = bench.lasting(await bench.created())
+        await bench.forget(item.id, bench.fieldsWithDefault(item))
+        expect(await bench.read(item.id)).to.deep.equal(item)
+        if (resource.list) expect(await bench.list()).to.deep.equal([item])
+        const change = bench.change(item)
+        expect(bench.unwrapped(await bench.ok("update", { ...bench.pathOf(item), ...change }))).to.deep.include({ ...change, revision: 2 })
+      })
+
       it("hides items from another organization", async () => {
         const item = await bench.created()
         const stranger = await Bench.open(fixture, resource, `resource-${++count}`)
@@ -215,6 +227,23 @@ class Bench {
       ...change
     } = placed(this.#resource.update.examples?.[0]?.input, answers) as Record<string, unknown>
     return change
+  }
+
+  /** Fields of the creation whose value is their default. */
+  fieldsWithDefault(item: Item): string[] {
+    const shape = this.#resource.create.input.shape as Record<string, z.ZodType>
+    const isDefault = ([name, schema]: [string, z.ZodType]) =>
+      item[name] !== undefined && isDeepStrictEqual(schema.safeParse(undefined).data, item[name])
+    return Object.entries(shape).flatMap((field) => (isDefault(field) ? [field[0]] : []))
+  }
+
+  /** Removes fields of the stored item. */
+  async forget(id: string, fields: readonly string[]): Promise<void> {
+    const { host } = this.#fixture
+    await host.get(UnitsOfWork).run((work) => {
+      const $unset = Object.fromEntries(fields.map((field) => [field, true as const]))
+      if (fields.length > 0) work.in(this.#resource.collection, this.#member.organization.id).update(id, { $unset })
+    })
   }
 
   async created(): Promise<Item> {
