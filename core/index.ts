@@ -1,6 +1,6 @@
 // What authors of actions, areas of the API and auth modes import. What only plugins close to the engine need is in engine.ts.
 
-export { type DocumentAround, defineAction, type StepContext, type StepWarning } from "./contract/action.ts"
+export { type ActionFinding, type DocumentAround, defineAction, type StepContext, type StepWarning } from "./contract/action.ts"
 export {
   defineAuthMode,
   type EventContent,

@@ -1,4 +1,4 @@
-// Standard technical English (CONTRIBUTING.md): none of these wordings stands anywhere.
+// The project avoids these wordings.
 import { globSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { expect } from "chai"

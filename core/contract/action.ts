@@ -30,7 +30,7 @@ export interface StepContext {
   /** What the transform returned (or the element, in `for_each`). */
   readonly event: Json
   readonly envelope: Envelope
-  /** Columns stamped at ingestion (specification 2.11). */
+  /** Columns stamped at ingestion. */
   readonly stamp: Readonly<Record<string, Json>>
   /** Stable over retries and replays; to be sent along where the other side takes one. */
   readonly idempotencyKey: string

@@ -1,7 +1,7 @@
 // The page envelope and what the service itself knows of an event, as templates see it under `envelope`.
 import { z } from "zod"
 
-/** What the page says about the visit, in the body's `_envelope` (specification 2.11; all optional). */
+/** What the page says about the visit, in the body's `_envelope` (all optional). */
 export const PageEnvelope = z.object({
   page_url: z.string().max(2_048).optional(),
   artifact_id: z.string().max(64).optional(),

@@ -1,7 +1,7 @@
 // What a User-Agent header says of the device and the browser. A plugin knows how to read it; without one, nothing is said.
 import { token } from "../kernel/di.ts"
 
-/** Coarse on purpose (specification 2.11 names the values); "" means no signal. */
+/** Coarse on purpose; "" means no signal. */
 export interface UserAgentClass {
   /** `mobile`, `tablet`, `desktop`, or "". */
   readonly device_type: string

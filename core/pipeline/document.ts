@@ -1,4 +1,4 @@
-// The pipeline document: the shape that REST, MCP, the CLI and files share (specification 2.11 and 4.18). Only the
+// The pipeline document: the shape that REST, MCP, the CLI and files share. Only the
 // shape; whether it makes sense is the compiler's business.
 import { z } from "zod"
 import { AnyJson, Name, Slug } from "../contract/fields.ts"

@@ -97,7 +97,7 @@ export interface Broadcast {
 /** A machine that runs tests may stand still for seconds: what a service would answer 503 then is not what they are about. */
 const storagePatience = { leaseMs: 30_000, readMs: 30_000 }
 
-/** Boots a service on a free port; to be stopped by the caller. */
+/** Boots a service on a free port, with the shipped plugins, all of `plugins/`, and those of `options`. The caller stops it. */
 export async function testHost(options: TestHostOptions = {}): Promise<TestHost> {
   const dataDir = options.dataDir ?? mkdtempSync(join(tmpdir(), "millrace-test-"))
   const own = {

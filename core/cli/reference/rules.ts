@@ -50,7 +50,7 @@ function indexPage(rules: readonly NamedRule[]): string {
   ])
   return pageOf([
     "# Lint rules",
-    generatedNote("the rules in `core/pipeline/lint` and of the actions"),
+    generatedNote("`core/pipeline/rules/rules.json` and the `rules` of actions"),
     "The rules that `millrace pipelines validate` and every save check. Errors refuse the document, warnings do not.",
     table(["rule", "", "action", ""], rows),
   ])

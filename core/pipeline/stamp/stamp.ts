@@ -1,4 +1,4 @@
-// The columns stamped on every dataset row at ingestion (specification 2.11), as far as the request alone tells them.
+// The columns stamped on every dataset row at ingestion, as far as the request alone tells them.
 // "" everywhere means "no signal".
 import type { Json } from "../../contract/collection.ts"
 import type { Envelope, PageEnvelope } from "../../contract/envelope.ts"

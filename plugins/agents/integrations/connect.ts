@@ -1,4 +1,4 @@
-// Connecting an app (specification 4.4): a new connection, or new credentials for the one there is. Everything is staged
+// Connecting an app: a new connection, or new credentials for the one there is. Everything is staged
 // in the call's own commit; nothing of the credentials is left anywhere but sealed.
 import type { z } from "zod"
 import {

@@ -1,4 +1,4 @@
-// The whole of a workstream as one read (specification 2.2): the workstream, then its parts in one query and its newest
+// The whole of a workstream as one read: the workstream, then its parts in one query and its newest
 // events in another. Both lists of decisions are of the same snapshot, since parts are one query of one instant.
 import { z } from "zod"
 import type { Caller, Store } from "#core"

@@ -1,4 +1,4 @@
-// Pipelines that the service makes for itself (specification 2.11, page events): callers may rename and disable one;
+// Pipelines that the service makes for itself (page events): callers may rename and disable one;
 // what it does stays as it was made.
 import { AppError, type Caller, isPerson } from "#core"
 import type { PipelineDocument } from "#core/engine"

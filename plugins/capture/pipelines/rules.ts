@@ -1,4 +1,4 @@
-// Rules of a save that the compiler cannot know: purposes and promotion (specification 2.11), what is fixed at creation,
+// Rules of a save that the compiler cannot know: purposes and promotion, what is fixed at creation,
 // what the auth mode says about secrets.
 import { z } from "zod"
 import { AppError, type Caller, roleAtLeast, type Store } from "#core"

@@ -1,4 +1,4 @@
-// The resource as callers see it (specification 2.11 and 4.18): flat, and without secrets.
+// The resource as callers see it: flat, and without secrets.
 import { z } from "zod"
 import { AnyJson, Timestamp, Uuid } from "#core"
 import { acceptsFiles, documentFields, PipelineState, Purpose, redacted, SourceKind } from "#core/engine"

@@ -1,4 +1,4 @@
-// The rule split-leads-dataset (specification 4.18): leads of one customer that land in several datasets, because pipelines
+// The rule split-leads-dataset: leads of one customer that land in several datasets, because pipelines
 // that capture leads write to different ones. It takes several documents to see it: a save looks at those that are
 // stored, `validate` at the files beside each other.
 import type { CrossDocumentRule, LintedDocument } from "#core/engine"

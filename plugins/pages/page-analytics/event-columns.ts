@@ -96,7 +96,7 @@ export function asInEvents(...names: readonly string[]): EventColumn[] {
 const kindsOnly = rowColumns.findIndex(({ name }) => name === "vital_name")
 const blank = new Set(rowColumns.slice(0, kindsOnly).flatMap(({ name, type }) => (type === "VARCHAR" ? [name] : [])))
 
-/** Columns of every event: absent and blank are one, "no signal" (specification 2.11). Those of some kinds are NULL in the others. */
+/** Columns of every event: absent and blank are one, "no signal". Those of some kinds are NULL in the others. */
 export function blankWhenAbsent(column: string): boolean {
   return blank.has(column)
 }

@@ -1,4 +1,4 @@
-// The operations of page analytics (specification 4.8): asking, what can be asked for, how fresh it is, making it again.
+// The operations of page analytics: asking, what can be asked for, how fresh it is, making it again.
 import { z } from "zod"
 import { defineOperation, Timestamp } from "#core"
 import { eventColumns } from "./event-columns.ts"

@@ -1,4 +1,4 @@
-// The page-events pipeline of a page (specification 2.11): made with the page's first publication, once;
+// The page-events pipeline of a page: made with the page's first publication, once;
 // disabling it turns first-party analytics off for the page, and it is not made again.
 import { derivedUuid, type UnitOfWork, uniqueSlug } from "#core"
 import { PipelineDocument } from "#core/engine"

@@ -1,4 +1,4 @@
-// Device, browser family and in-app container from a User-Agent. Coarse on purpose (specification 2.11 names the values);
+// Device, browser family and in-app container from a User-Agent. Coarse on purpose;
 // "" means no signal. Results are remembered, since few agents make most of the traffic.
 import { noUserAgent, type UserAgentClass } from "#core/engine"
 import { deviceOf } from "./device.ts"
@@ -20,7 +20,7 @@ export function classifyUserAgent(agent: string): UserAgentClass {
   return classified
 }
 
-// The coarse browser family of a User-Agent (specification 2.11 names the values). Browsers built upon another's engine
+// The coarse browser family of a User-Agent. Browsers built upon another's engine
 // carry its marks as well, and are looked for first; a webview's family is its engine's.
 
 /** Browsers with a name of their own upon Chromium's engine, WebKit, Gecko or none of these, by the words that they sign with. */

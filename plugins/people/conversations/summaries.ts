@@ -1,4 +1,4 @@
-// Conversations as they are read (specification 2.1): what is stored, with what is read live from elsewhere: the profile
+// Conversations as they are read: what is stored, with what is read live from elsewhere: the profile
 // name from the newest message, the opt-out from the ledger, the agent from the number and the lead from its directory.
 import { AppError, type Deps, type Filter, Pager, Store } from "#core"
 import { type Channel, collections, type StoredConversation } from "./channels.ts"

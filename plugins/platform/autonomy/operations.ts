@@ -1,4 +1,4 @@
-// Reading and replacing the list of gates (specification 4.10).
+// Reading and replacing the list of gates.
 import { isDeepStrictEqual } from "node:util"
 import { z } from "zod"
 import { AppError, Clock, defineOperation, omitReadOnly, readOnlyInput, Store, timestamp } from "#core"

@@ -1,4 +1,4 @@
-// POST /v1/integrations-connect (specification 4.4).
+// POST /v1/integrations-connect.
 import { z } from "zod"
 import { Clock, callerKind, defineOperation, Ids, OutgoingHttp, Store, Vault } from "#core"
 import { Organizations } from "../../../platform/organizations/index.ts"

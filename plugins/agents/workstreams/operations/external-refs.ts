@@ -1,4 +1,4 @@
-// PUT /v1/workstreams/{slug}/external-refs (specification 4.3): which objects of providers a workstream governs. Agents read
+// PUT /v1/workstreams/{slug}/external-refs: which objects of providers a workstream governs. Agents read
 // the list, and have no way to widen it: neither an MCP tool nor a command.
 import { z } from "zod"
 import { AppError, defineOperation, requireRevision, Store } from "#core"

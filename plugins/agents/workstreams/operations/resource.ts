@@ -1,4 +1,4 @@
-// Workstreams and their parts as callers see them (specification 2.2): the names are exact.
+// Workstreams and their parts as callers see them: the names are exact.
 import { z } from "zod"
 import { Name, resultOf, Slug, SlugOrId, Timestamp, Uuid } from "#core"
 import {

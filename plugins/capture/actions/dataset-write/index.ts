@@ -1,6 +1,7 @@
 // The action `dataset.write`, as a plugin.
 import { z } from "zod"
 import {
+  type ActionFinding,
   AppError,
   defineAction,
   definePlugin,
@@ -23,7 +24,7 @@ export default definePlugin({
   register: (reg) => reg.actions(datasetWrite),
 })
 
-// The columns stamped at ingestion (specification 2.11): given to a row only where it leaves them unset, that is absent
+// The columns stamped at ingestion: given to a row only where it leaves them unset, that is absent
 // or null. `is_test` has a rule of its own. Pure.
 
 /** What every row has, whether or not it is written. */
@@ -106,7 +107,7 @@ row:
   writesTo: (config) => [config.dataset_slug],
   keyedBy: (config) => config.key,
   rules: datasetWriteRules,
-  lint({ key, row }, event) {
+  lint({ key, row }, event): readonly ActionFinding[] {
     const names = namesOf(row?.source)
     const findings = names.flatMap((name) => {
       const problem = problemOfName(name)

@@ -1,4 +1,4 @@
-// Create, read, change and list event pipelines (specification 4.18).
+// Create, read, change and list event pipelines.
 import { z } from "zod"
 import { AnyJson, AppError, callerKind, defineOperation, omitReadOnly, pageInput, readOnlyInput, resultOf, Slug, SlugOrId } from "#core"
 import { PipelineDocument, PipelineState, Purpose, SourceKind } from "#core/engine"

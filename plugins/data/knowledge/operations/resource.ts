@@ -1,4 +1,4 @@
-// Knowledge items as callers see them (specification 2.8), and the fields that inputs share.
+// Knowledge items as callers see them, and the fields that inputs share.
 import { z } from "zod"
 import { AppError, Timestamp, Uuid } from "#core"
 import { contentStates, type ItemType, itemTypes, type StoredItem, type StoredVersion } from "../collections.ts"

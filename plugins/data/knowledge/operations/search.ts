@@ -1,4 +1,4 @@
-// Searching knowledge (specification 4.14).
+// Searching knowledge.
 import { z } from "zod"
 import { defineOperation, giveWay, Pager, pageInput } from "#core"
 import { itemTypes } from "../collections.ts"

@@ -1,4 +1,4 @@
-// Listing and reading conversations: of the chat app (specification 4.1), and of text messages as resources of their own.
+// Listing and reading conversations: of the chat app, and of text messages as resources of their own.
 import { z } from "zod"
 import { Clock, defineOperation, pageInput, resultOf, Uuid } from "#core"
 import { Buckets } from "../../../data/buckets/index.ts"

@@ -1,4 +1,4 @@
-// The caller name of an organization: what it is to be, its registration (specification 4.15), and earlier ones.
+// The caller name of an organization: what it is to be, its registration, and earlier ones.
 import { z } from "zod"
 import { defineList, defineOperation, omitReadOnly, readOnlyInput } from "#core"
 import { RegistrationCollection } from "../collections.ts"

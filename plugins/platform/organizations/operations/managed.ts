@@ -1,4 +1,4 @@
-// Managed organizations (specification 2.6, 4.12): both sides of a link listed, and the link invited, accepted, adopted and
+// Managed organizations: both sides of a link listed, and the link invited, accepted, adopted and
 // ended.
 import { z } from "zod"
 import {
@@ -239,7 +239,7 @@ function requireOwn({ manager, credential, organization }: Caller): void {
   throw new AppError("permission_denied", message, { reason: "acts_for_client" })
 }
 
-/** What the caller's user owns and nobody manages. None for service principals and guests (specification 2.6). */
+/** What the caller's user owns and nobody manages. None for service principals and guests. */
 async function adoptable(caller: Caller, organizations: Organizations): Promise<Organization[]> {
   if (!caller.user || caller.credential.manager || caller.role === "guest") return []
   const user = await organizations.user(caller.user.id)
