@@ -11,7 +11,7 @@ import { MongoClient } from "mongodb"
 import { MongoMemoryReplSet, MongoMemoryServer } from "mongodb-memory-server-core"
 import { freePort } from "./free-port.ts"
 import { afterTests } from "./setup.ts"
-import { until } from "./waiting.ts"
+import { untilProcess as until } from "./waiting.ts"
 
 export interface MongoSet {
   /** A database of its own, empty. */

@@ -7,7 +7,7 @@ import { type TestHost, testHost } from "#core/testing"
 import { readPage } from "./docs/page.ts"
 import { projectRoot } from "./import-graph.ts"
 import { finished, outputUntil } from "./processes.ts"
-import { until } from "./waiting.ts"
+import { untilProcess as until } from "./waiting.ts"
 
 const page = readPage("README.md")
 const readme = page.text

@@ -1,22 +1,23 @@
 // Waiting in tests: for the thing itself, with a word of what it is, and never for ever.
 
 import { AppError } from "../core/kernel/errors.ts"
+import { Patience } from "./patience.ts"
 
-type Sought<T> = T | undefined | null | false
+type Result<T> = T | undefined | null | false
 
 export interface Waiting {
-  /** Longer where what is waited for may take longer than this on a busy machine. */
+  /** Of counted time (see `Patience`). Default 10 s. */
   readonly withinMs?: number
   readonly everyMs?: number
 }
 
-type Look<T> = () => Sought<T> | Promise<Sought<T>>
+type Look<T> = () => Result<T> | Promise<Result<T>>
 
 const maxPauseMs = 100
 
-/** Tests of seeded faults wait in vain, and not for long. */
-function longestMs(): number {
-  return Number(process.env["MILLRACE_TEST_WAIT_MS"] ?? 300_000)
+/** Seeded faults make tests wait in vain, so their run sets a shorter time. */
+function longestMs(defaultMs: number): number {
+  return Number(process.env["MILLRACE_TEST_WAIT_MS"] ?? defaultMs)
 }
 
 /** Looks again and again; resolves to what was found. When time is up it throws with what it waited for: the words, or else the code. */
@@ -27,16 +28,24 @@ export function until<T>(first: string | Look<T>, second?: Look<T> | Waiting, th
   return poll(String(first), first, second as Waiting | undefined)
 }
 
-async function poll<T>(what: string, look: Look<T>, { withinMs = longestMs(), everyMs = 10 }: Waiting = {}): Promise<T> {
-  const began = performance.now()
+/** As `until`, for tests that wait for other processes: a start, a kill, a browser, a disk. Waits a minute of counted time. */
+export const untilProcess: typeof until = <T>(first: string | Look<T>, second?: Look<T> | Waiting, third?: Waiting): Promise<T> => {
+  const longer = { withinMs: longestMs(60_000) }
+  if (typeof first === "string") return poll(first, second as Look<T>, { ...longer, ...third })
+  return poll(String(first), first, { ...longer, ...(second as Waiting | undefined) })
+}
+
+async function poll<T>(what: string, look: Look<T>, { withinMs = longestMs(10_000), everyMs = 10 }: Waiting = {}): Promise<T> {
+  const patience = new Patience()
   for (;;) {
-    const result = await look()
-    if (result !== undefined && result !== null && result !== false) return result
-    const waitedMs = performance.now() - began
-    if (waitedMs > withinMs) throw new Error(`Waited ${Math.round(withinMs / 1_000)} s in vain for: ${what}.`)
+    const found = await look()
+    if (found !== undefined && found !== null && found !== false) return found
+    if (patience.countedMs > withinMs) {
+      const { spentMs } = patience
+      throw new Error(`Waited ${Math.round(withinMs / 1_000)} s in vain for: ${what}. The wait took ${Math.round(spentMs / 1_000)} s.`)
+    }
     // What has taken long takes longer: to look costs those who are waited for.
-    const pauseMs = Math.max(everyMs, Math.min(maxPauseMs, waitedMs / 10))
-    await new Promise((resolve) => setTimeout(resolve, pauseMs))
+    await patience.pause(Math.max(everyMs, Math.min(maxPauseMs, patience.countedMs / 10)))
   }
 }
 

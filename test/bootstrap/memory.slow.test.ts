@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs"
 import { expect } from "chai"
 import { freshFolder, type ServiceProcess, startService } from "../crash/service-process.ts"
-import { until } from "../waiting.ts"
+import { untilProcess as until } from "../waiting.ts"
 
 const maxMegabytes = 260
 

@@ -7,7 +7,7 @@ import { expect } from "chai"
 import { freshFolder, killGroup, launch } from "../crash/service-process.ts"
 import { lendDatabaseToFile, mongoAvailable } from "../mongodb-server.ts"
 import { finished } from "../processes.ts"
-import { until } from "../waiting.ts"
+import { untilProcess as until } from "../waiting.ts"
 import { socketFolderOf } from "./worker-sockets.ts"
 
 describe("a service of several workers", () => {

@@ -11,7 +11,7 @@ import { eventBody, Sender } from "../crash/sender.ts"
 import { type Api, apiOf, freshFolder, startService } from "../crash/service-process.ts"
 import { acknowledged } from "../crash/under-load.ts"
 import { lendDatabaseToFile, mongoAvailable } from "../mongodb-server.ts"
-import { until } from "../waiting.ts"
+import { untilProcess as until } from "../waiting.ts"
 import { patient, type WorkerClient, workerClient } from "./worker-sockets.ts"
 
 const onMongo = mongoAvailable ? describe : describe.skip

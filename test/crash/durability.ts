@@ -1,6 +1,6 @@
 // The service under strace, with events sent to it: what the trace says of its answers.
 import { join } from "node:path"
-import { until } from "../waiting.ts"
+import { untilProcess as until } from "../waiting.ts"
 import { makePipeline } from "./rounds.ts"
 import { Sender } from "./sender.ts"
 import { apiOf, freshFolder, startService } from "./service-process.ts"

@@ -7,7 +7,7 @@ import { join } from "node:path"
 import { expect } from "chai"
 import { runningMs } from "../slowness.ts"
 import { expectWithin } from "../tier.ts"
-import { until } from "../waiting.ts"
+import { untilProcess as until } from "../waiting.ts"
 import { freshFolder } from "./service-process.ts"
 import { acknowledged, childrenOf, residentMb, underLoad } from "./under-load.ts"
 

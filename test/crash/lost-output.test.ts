@@ -6,7 +6,7 @@ import { join } from "node:path"
 import { expect } from "chai"
 import { frameworkRoot } from "../../core/bootstrap/runtime.ts"
 import { finished } from "../processes.ts"
-import { until } from "../waiting.ts"
+import { untilProcess as until } from "../waiting.ts"
 
 describe("a service whose output is lost", () => {
   it("starts, serves and stops", async () => {

@@ -3,7 +3,7 @@
 import { expect } from "chai"
 import { mongoStartable, startSet } from "../mongodb-server.ts"
 import { isSoak } from "../tier.ts"
-import { until } from "../waiting.ts"
+import { untilProcess as until } from "../waiting.ts"
 import { acknowledged, type UnderLoad, underLoad } from "./under-load.ts"
 
 const deaths = isSoak ? 10 : 1

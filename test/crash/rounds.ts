@@ -2,7 +2,7 @@
 // its whole process group at a random instant with events unanswered, starts it on the same folder and checks the books.
 import { randomFrom } from "../random.ts"
 import { seed as fixedSeed } from "../tier.ts"
-import { until } from "../waiting.ts"
+import { untilProcess as until } from "../waiting.ts"
 import { checkBooks, type Findings, jobsSettled, type Shelves } from "./books.ts"
 import { startPeer } from "./peer.ts"
 import { Sender } from "./sender.ts"

@@ -6,7 +6,7 @@ import { expect } from "chai"
 import { freePort } from "../free-port.ts"
 import { projectRoot } from "../import-graph.ts"
 import { finished, outputUntil } from "../processes.ts"
-import { until } from "../waiting.ts"
+import { untilProcess as until } from "../waiting.ts"
 import { freshFolder, killGroup, launch, type ServiceProcess, startService } from "./service-process.ts"
 import { acknowledged, underLoad } from "./under-load.ts"
 

@@ -4,7 +4,7 @@ import { defineJob, definePlugin, Ids, JobQueue, Store, timestamp, UnitsOfWork }
 import { AuditLog } from "#core/engine"
 import { type TestHost, testHost } from "#core/testing"
 import { expectShortTurn, longestTurn, printLongestTurns } from "../longest-turn.ts"
-import { until } from "../waiting.ts"
+import { untilProcess as until } from "../waiting.ts"
 
 const jobCount = 5_000
 const recordCount = 20_000

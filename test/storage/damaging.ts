@@ -1,7 +1,7 @@
 // What befalls a data file while a store has it open, done from outside.
 import { closeSync, openSync, writeSync } from "node:fs"
 import { DatabaseSync } from "node:sqlite"
-import { until } from "../waiting.ts"
+import { untilProcess as until } from "../waiting.ts"
 
 /** As a crash between two commits would leave it: everything in the file, nothing in the log. */
 export async function carryLogOver(file: string): Promise<void> {

@@ -7,7 +7,7 @@ import { JobCollection, type JobDocument } from "../../core/jobs/jobs-collection
 import { freshFolder, startService } from "../crash/service-process.ts"
 import { mongoAvailable, sharedMongo } from "../mongodb-server.ts"
 import { ShiftedClock } from "../shifted-clock.ts"
-import { until } from "../waiting.ts"
+import { untilProcess as until } from "../waiting.ts"
 import { type Contents, collectionsOf, contentsOf, knownOf, moved, restore } from "./filled/restored.ts"
 
 const kills = 5

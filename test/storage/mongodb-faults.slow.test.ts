@@ -10,7 +10,7 @@ import { createLog } from "../../core/kernel/log.ts"
 import { createMongoDriver } from "../../core/storage/mongodb/driver.ts"
 import { createStore, type StartedStore } from "../../core/storage/store.ts"
 import { type MongoSet, mongoStartable, startSet } from "../mongodb-server.ts"
-import { until, untilAvailable } from "../waiting.ts"
+import { untilProcess as until, untilAvailable } from "../waiting.ts"
 
 const log = createLog("silent")
 const acme = "0199aaaa-0000-7000-8000-000000000001"

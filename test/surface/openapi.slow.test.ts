@@ -8,7 +8,7 @@ import { expect } from "chai"
 import type { Browser } from "playwright-core"
 import { type TestHost, testHost } from "#core/testing"
 import { launchChromium } from "../chromium.ts"
-import { until } from "../waiting.ts"
+import { untilProcess as until } from "../waiting.ts"
 
 describe("the OpenAPI document, to others", () => {
   let host: TestHost

@@ -6,7 +6,7 @@ import { expect } from "chai"
 import type { Browser, Page } from "playwright-core"
 import { type TestHost, testHost } from "#core/testing"
 import { launchChromium } from "../../chromium.ts"
-import { until } from "../../waiting.ts"
+import { untilProcess as until } from "../../waiting.ts"
 import { Bench, type Made } from "../bench.ts"
 
 describe("a page in a browser", () => {

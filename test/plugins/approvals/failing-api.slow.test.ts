@@ -3,7 +3,7 @@
 import type { ServerResponse } from "node:http"
 import { expect } from "chai"
 import { type TestHost, testHost } from "#core/testing"
-import { until } from "../../waiting.ts"
+import { untilProcess as until } from "../../waiting.ts"
 import { listen, type Peer } from "../outgoing-http/loopback-peer.ts"
 
 type Answer = (response: ServerResponse) => unknown

@@ -3,7 +3,7 @@
 import { expect } from "chai"
 import { type TestHost, testHost } from "#core/testing"
 import { freePort } from "../../free-port.ts"
-import { until } from "../../waiting.ts"
+import { untilProcess as until } from "../../waiting.ts"
 import { type Fault, type FaultyMailServer, faultyMailServer } from "../email/faulty-mail-server.ts"
 
 interface Approval {

@@ -2,7 +2,7 @@
 import { expect } from "chai"
 import type { TestHost } from "#core/testing"
 import { onMongo } from "../../pipeline/stores.ts"
-import { until } from "../../waiting.ts"
+import { untilProcess as until } from "../../waiting.ts"
 import { approval, enqueue, gatedReports, reportCount, reports, secondAdmin, waitsFor } from "./gated-reports.ts"
 
 onMongo("jobs behind a gate, on two nodes", ({ start, storage }) => {

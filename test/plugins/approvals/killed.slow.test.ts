@@ -3,7 +3,7 @@
 import { expect } from "chai"
 import { type Api, apiOf, freshFolder, type ServiceProcess, startService } from "../../crash/service-process.ts"
 import { lendDatabaseToFile, mongoAvailable } from "../../mongodb-server.ts"
-import { until } from "../../waiting.ts"
+import { untilProcess as until } from "../../waiting.ts"
 import { listenForMail, type MailServer, type ReceivedMail } from "../email/mail-server.ts"
 
 interface Approval {

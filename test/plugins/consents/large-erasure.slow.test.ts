@@ -2,7 +2,7 @@
 import { expect } from "chai"
 import { type TestHost, testHost } from "#core/testing"
 import { expectShortTurn, longestTurn, printLongestTurns } from "../../longest-turn.ts"
-import { until } from "../../waiting.ts"
+import { untilProcess as until } from "../../waiting.ts"
 
 const rowCount = 3_000
 

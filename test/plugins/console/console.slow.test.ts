@@ -5,7 +5,7 @@ import type { Page } from "playwright-core"
 import { Vault } from "#core"
 import { createOperatorLink } from "../../../plugins/platform/identity/index.ts"
 import newArea from "../../../templates/area/index.ts"
-import { until } from "../../waiting.ts"
+import { untilProcess as until } from "../../waiting.ts"
 import { consoleUnderTest } from "./browser.ts"
 
 describe("the console", () => {

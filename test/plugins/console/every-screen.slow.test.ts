@@ -11,7 +11,7 @@ import { type CollectionSpec, Collections, type Document } from "../../../core/c
 import { Operations } from "../../../core/contract/operation.ts"
 import { projectRoot } from "../../import-graph.ts"
 import { isSoak } from "../../tier.ts"
-import { until } from "../../waiting.ts"
+import { untilProcess as until } from "../../waiting.ts"
 import { consoleUnderTest } from "./browser.ts"
 import { Filling, optionsOf, type Servers, startServers } from "./filled.ts"
 import { answerHostile, harmOf, mark } from "./hostile.ts"

@@ -1,7 +1,7 @@
 // Integers beyond 2^53 in Chromium: shown with every digit, and sent with every digit or refused.
 import { expect } from "chai"
 import type { Page, Request } from "playwright-core"
-import { until } from "../../waiting.ts"
+import { untilProcess as until } from "../../waiting.ts"
 import { consoleUnderTest } from "./browser.ts"
 
 const long = "9007199254740993"

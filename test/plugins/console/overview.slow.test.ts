@@ -4,7 +4,7 @@ import { randomUUID } from "node:crypto"
 import { expect } from "chai"
 import { UnitsOfWork } from "#core"
 import { Gatekeeper } from "#core/engine"
-import { until } from "../../waiting.ts"
+import { untilProcess as until } from "../../waiting.ts"
 import { consoleUnderTest } from "./browser.ts"
 
 describe("the overview", () => {

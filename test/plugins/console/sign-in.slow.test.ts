@@ -1,6 +1,6 @@
 // Sign-in by mail in a browser: a code, and the link that needs a click.
 import { expect } from "chai"
-import { until } from "../../waiting.ts"
+import { untilProcess as until } from "../../waiting.ts"
 import { addUser } from "../identity/people.ts"
 import { consoleUnderTest } from "./browser.ts"
 

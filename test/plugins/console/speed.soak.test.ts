@@ -3,7 +3,7 @@
 import { expect } from "chai"
 import type { Page } from "playwright-core"
 import { expectWithin } from "../../tier.ts"
-import { until } from "../../waiting.ts"
+import { untilProcess as until } from "../../waiting.ts"
 import { consoleUnderTest } from "./browser.ts"
 import { Filling, optionsOf, type Servers, startServers } from "./filled.ts"
 

@@ -1,6 +1,6 @@
 // The inbox in Chromium: what people wrote as text, whether they may be written to, and answers of each kind, by the keyboard.
 import { expect } from "chai"
-import { until } from "../../waiting.ts"
+import { untilProcess as until } from "../../waiting.ts"
 import { pluginSettings } from "../buckets/stores.ts"
 import { consoleUnderTest } from "../console/browser.ts"
 import { connect, type Providers, providerEnv, startProviders } from "./providers.ts"

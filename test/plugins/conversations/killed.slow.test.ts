@@ -6,7 +6,7 @@ import type { TestHost } from "#core/testing"
 import { type Api, apiOf, freshFolder, type ServiceProcess, startService } from "../../crash/service-process.ts"
 import { lendDatabaseToFile, mongoAvailable } from "../../mongodb-server.ts"
 import { isSoak } from "../../tier.ts"
-import { patiently, until } from "../../waiting.ts"
+import { patiently, untilProcess as until } from "../../waiting.ts"
 import { pluginSettings } from "../buckets/stores.ts"
 import { connect, type Providers, providerEnv, type Sent, startProviders } from "./providers.ts"
 import {

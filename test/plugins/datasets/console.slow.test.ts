@@ -1,7 +1,7 @@
 // The screens of datasets in Chromium: rows by the thousand, filters and sort orders with the service's own refusals, one row,
 // inserting and deleting, and strangers' texts.
 import { expect } from "chai"
-import { until } from "../../waiting.ts"
+import { untilProcess as until } from "../../waiting.ts"
 import { consoleUnderTest } from "../console/browser.ts"
 
 const hostile = `<img src=x onerror="document.title='hit'"><script>document.title='hit'</script>\u202Eevil`

@@ -3,7 +3,7 @@ import { expect } from "chai"
 import { UnitsOfWork } from "#core"
 import type { TestHost } from "#core/testing"
 import { ApiKeys, Organizations } from "../../../plugins/platform/organizations/index.ts"
-import { until } from "../../waiting.ts"
+import { untilProcess as until } from "../../waiting.ts"
 import { type Site, startSite } from "../screenshots/site.ts"
 import { startTaking } from "../screenshots/taking.ts"
 

@@ -3,7 +3,7 @@ import { expect } from "chai"
 import { derivedUuid, Ids, JobQueue, Store, UnitsOfWork } from "#core"
 import { Jobs } from "../../../core/contract/job.ts"
 import { expectShortTurn, longestTurn } from "../../longest-turn.ts"
-import { until } from "../../waiting.ts"
+import { untilProcess as until } from "../../waiting.ts"
 import { collectionNamed } from "../collection-named.ts"
 import { bySight, EvalBench } from "./bench.ts"
 

@@ -6,7 +6,7 @@ import { Store } from "#core"
 import { testHost } from "#core/testing"
 import { apiOf, freshFolder, startService } from "../../crash/service-process.ts"
 import { isSoak } from "../../tier.ts"
-import { until } from "../../waiting.ts"
+import { untilProcess as until } from "../../waiting.ts"
 import { collectionNamed } from "../collection-named.ts"
 
 const rounds = isSoak ? 12 : 3

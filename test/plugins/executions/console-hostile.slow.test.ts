@@ -4,7 +4,7 @@ import { expect } from "chai"
 import type { Page } from "playwright-core"
 import { UnitsOfWork } from "#core"
 import { ApiKeys, Organizations } from "../../../plugins/platform/organizations/index.ts"
-import { until } from "../../waiting.ts"
+import { untilProcess as until } from "../../waiting.ts"
 import { consoleUnderTest } from "../console/browser.ts"
 
 const mark = "evil-mark"

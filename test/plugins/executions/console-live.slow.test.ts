@@ -5,7 +5,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { expect } from "chai"
 import type { Page, WebSocketRoute } from "playwright-core"
-import { until } from "../../waiting.ts"
+import { untilProcess as until } from "../../waiting.ts"
 import { consoleUnderTest } from "../console/browser.ts"
 
 const keepMessages = 10

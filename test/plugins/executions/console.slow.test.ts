@@ -3,7 +3,7 @@
 import { expect } from "chai"
 import { UnitsOfWork } from "#core"
 import { ApiKeys, Organizations } from "../../../plugins/platform/organizations/index.ts"
-import { until } from "../../waiting.ts"
+import { untilProcess as until } from "../../waiting.ts"
 import { consoleUnderTest } from "../console/browser.ts"
 
 describe("the screens of events", () => {

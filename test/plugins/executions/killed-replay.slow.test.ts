@@ -3,7 +3,7 @@ import { createServer } from "node:http"
 import type { AddressInfo } from "node:net"
 import { expect } from "chai"
 import { apiOf, freshFolder, type ServiceProcess, startService } from "../../crash/service-process.ts"
-import { until } from "../../waiting.ts"
+import { untilProcess as until } from "../../waiting.ts"
 
 interface Plan {
   readonly id: string

@@ -2,7 +2,7 @@
 // days, in which the copy of page events goes on; beside live.test.ts, which has the rest.
 import { expect } from "chai"
 import type { Operations, OutputOf } from "../../../client/index.ts"
-import { until } from "../../waiting.ts"
+import { untilProcess as until } from "../../waiting.ts"
 import { Traffic } from "./live-traffic.ts"
 
 type LiveEvidence = OutputOf<Operations["experiments.live"]>

@@ -10,7 +10,7 @@ import { type TestHost, testHost } from "#core/testing"
 import { expireLeases } from "../../expired-leases.ts"
 import { lendDatabaseToFile, mongoAvailable } from "../../mongodb-server.ts"
 import { outputUntil } from "../../processes.ts"
-import { patiently, until } from "../../waiting.ts"
+import { patiently, untilProcess as until } from "../../waiting.ts"
 import { type ModelServer, modelServer } from "../models/model-server.ts"
 
 interface Run {

@@ -1,6 +1,6 @@
 // The trash in Chromium: a deleted item is found, read and restored.
 import { expect } from "chai"
-import { until } from "../../waiting.ts"
+import { untilProcess as until } from "../../waiting.ts"
 import { consoleUnderTest } from "../console/browser.ts"
 
 describe("the trash", () => {

@@ -3,7 +3,7 @@
 import { expect } from "chai"
 import { Store } from "#core"
 import { testHost } from "#core/testing"
-import { patiently, until } from "../../waiting.ts"
+import { patiently, untilProcess as until } from "../../waiting.ts"
 import { type S3Server, s3Available, startS3 } from "../buckets/s3-server.ts"
 import { collectionNamed } from "../collection-named.ts"
 import { message, otherOrganization, type Receiving, startReceiving } from "./receiving.ts"

@@ -4,7 +4,7 @@ import { InboundMailServer } from "../../../plugins/people/inbound-mail/index.ts
 import { type Api, apiOf, freshFolder, type ServiceProcess, startService } from "../../crash/service-process.ts"
 import { onMongo } from "../../pipeline/stores.ts"
 import { isSoak } from "../../tier.ts"
-import { patiently, until } from "../../waiting.ts"
+import { patiently, untilProcess as until } from "../../waiting.ts"
 import { pluginSettings } from "../buckets/stores.ts"
 import { listenForMail, type MailServer } from "../email/mail-server.ts"
 import { type DnsServer, listenForDns } from "../sending-domains/dns-server.ts"

@@ -3,7 +3,7 @@
 import { readdirSync, readFileSync } from "node:fs"
 import { expect } from "chai"
 import { type TestHost, testHost } from "#core/testing"
-import { until } from "../../waiting.ts"
+import { untilProcess as until } from "../../waiting.ts"
 import { KnowledgeBench } from "./bench.ts"
 import { bomb, endless, laughs, pdfSaying } from "./documents.ts"
 

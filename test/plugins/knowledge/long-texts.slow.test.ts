@@ -8,7 +8,7 @@ import { IndexCollection, PartCollection, partId, RemovalCollection } from "../.
 import { Segment } from "../../../plugins/data/knowledge/indexing/segment.ts"
 import { expectShortTurn, longestTurn, printLongestTurns, repeatedLongestTurn } from "../../longest-turn.ts"
 import { SendingThread } from "../../sending-thread.ts"
-import { until } from "../../waiting.ts"
+import { untilProcess as until } from "../../waiting.ts"
 import { type Item, KnowledgeBench } from "./bench.ts"
 
 const million = 1_000_000

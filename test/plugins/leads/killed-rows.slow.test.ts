@@ -2,7 +2,7 @@
 import { expect } from "chai"
 import { type Api, apiOf, freshFolder, type ServiceProcess, startService } from "../../crash/service-process.ts"
 import { isSoak } from "../../tier.ts"
-import { until } from "../../waiting.ts"
+import { untilProcess as until } from "../../waiting.ts"
 
 const kills = isSoak ? 20 : 3
 

@@ -3,7 +3,7 @@ import { expect } from "chai"
 import { type TestHost, testHost } from "#core/testing"
 import { ModelAccounts, Models } from "../../../plugins/agents/models/index.ts"
 import { lendDatabaseToFile, mongoAvailable } from "../../mongodb-server.ts"
-import { until } from "../../waiting.ts"
+import { untilProcess as until } from "../../waiting.ts"
 import { type ModelServer, modelServer } from "./model-server.ts"
 
 const onMongo = mongoAvailable ? describe : describe.skip

@@ -6,7 +6,7 @@ import { UnitsOfWork } from "#core"
 import { type TestHost, testHost } from "#core/testing"
 import { ApiKeys, Organizations } from "../../../plugins/platform/organizations/index.ts"
 import { lendDatabaseToFile, mongoAvailable } from "../../mongodb-server.ts"
-import { until } from "../../waiting.ts"
+import { untilProcess as until } from "../../waiting.ts"
 
 const onMongo = mongoAvailable ? describe : describe.skip
 const rounds = 4

@@ -1,6 +1,6 @@
 // The screens of analytics in Chromium: pictures of what visitors did, the SQL behind each, and questions of one's own.
 import { expect } from "chai"
-import { until } from "../../waiting.ts"
+import { untilProcess as until } from "../../waiting.ts"
 import { pluginSettings } from "../buckets/stores.ts"
 import { consoleUnderTest } from "../console/browser.ts"
 import { AnalyticsHost, event } from "./host.ts"

@@ -6,7 +6,7 @@ import { Clock, Ids, Leases, Store, timestamp } from "#core"
 import { createLeases } from "../../../core/cluster/leases.ts"
 import { runningMs } from "../../slowness.ts"
 import { expectWithin } from "../../tier.ts"
-import { until } from "../../waiting.ts"
+import { untilProcess as until } from "../../waiting.ts"
 import { collectionNamed } from "../collection-named.ts"
 import { AnalyticsHost, event } from "./host.ts"
 

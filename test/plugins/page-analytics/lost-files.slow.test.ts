@@ -8,7 +8,7 @@ import { Buckets } from "../../../plugins/data/buckets/index.ts"
 import { CopiesCollection, SegmentsCollection } from "../../../plugins/pages/page-analytics/collections.ts"
 import { CopyStore } from "../../../plugins/pages/page-analytics/sealing/copy-store.ts"
 import { SegmentFiles } from "../../../plugins/pages/page-analytics/segments/segment-files.ts"
-import { until } from "../../waiting.ts"
+import { untilProcess as until } from "../../waiting.ts"
 import { AnalyticsHost, type Answer, event } from "./host.ts"
 
 const missingFile = "a file of the copy is missing"

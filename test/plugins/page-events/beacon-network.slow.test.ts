@@ -2,7 +2,7 @@
 // simple page has it. One visit each, with many assertions: a browser costs seconds.
 import { expect } from "chai"
 import { ShiftedClock } from "../../shifted-clock.ts"
-import { until } from "../../waiting.ts"
+import { untilProcess as until } from "../../waiting.ts"
 import { Chromium, inRow, type Page, painted } from "./chromium.ts"
 import { desktopChrome, Loop, type Published } from "./loop.ts"
 

@@ -2,7 +2,7 @@
 // than the window, and with forms that are not the page's, that its script sends, or whose fields are named as theirs are.
 import { expect } from "chai"
 import { ShiftedClock } from "../../shifted-clock.ts"
-import { until } from "../../waiting.ts"
+import { untilProcess as until } from "../../waiting.ts"
 import { Chromium, inRow, type Page, painted } from "./chromium.ts"
 import { Loop, type Published, someone } from "./loop.ts"
 

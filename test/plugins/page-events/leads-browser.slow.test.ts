@@ -1,7 +1,7 @@
 // Every way in which a page sends its form in a real browser: what the service keeps and what page events say agree.
 import { expect } from "chai"
 import { ShiftedClock } from "../../shifted-clock.ts"
-import { until } from "../../waiting.ts"
+import { untilProcess as until } from "../../waiting.ts"
 import { Chromium, type Page } from "./chromium.ts"
 import { desktopChrome, Loop, type Published } from "./loop.ts"
 

@@ -2,7 +2,7 @@
 // by the beacon when it may.
 import { expect } from "chai"
 import { ShiftedClock } from "../../shifted-clock.ts"
-import { until } from "../../waiting.ts"
+import { untilProcess as until } from "../../waiting.ts"
 import { pluginSettings } from "../buckets/stores.ts"
 import { Chromium } from "./chromium.ts"
 import { event, Loop, someone } from "./loop.ts"

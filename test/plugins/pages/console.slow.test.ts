@@ -1,7 +1,7 @@
 // The screens of pages in Chromium: pictures of variants, kept on S3 where that can be had, and what a page's script cannot do there.
 import { expect } from "chai"
 import { browserFolder } from "../../chromium.ts"
-import { until } from "../../waiting.ts"
+import { untilProcess as until } from "../../waiting.ts"
 import { type S3Server, s3Available, startS3 } from "../buckets/s3-server.ts"
 import { pluginSettings } from "../buckets/stores.ts"
 import { consoleUnderTest } from "../console/browser.ts"

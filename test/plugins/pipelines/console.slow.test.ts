@@ -3,7 +3,7 @@ import { createHmac } from "node:crypto"
 import { expect } from "chai"
 import type { Page } from "playwright-core"
 import { Bench, type Made, post } from "../../pipeline/bench.ts"
-import { until } from "../../waiting.ts"
+import { untilProcess as until } from "../../waiting.ts"
 import { consoleUnderTest } from "../console/browser.ts"
 
 const hostile = `<img src=x onerror="document.title='hit'">\u202Eevil`

@@ -1,7 +1,7 @@
 // The processes that render right now, browsers and theirs, known by the folder that each is given: a temporary one in
 // the folder that this service has for such.
 import { readdirSync, readFileSync } from "node:fs"
-import { until } from "../../waiting.ts"
+import { untilProcess as until } from "../../waiting.ts"
 
 export function renderers(folder: string): { pid: number; command: string }[] {
   return readdirSync("/proc")

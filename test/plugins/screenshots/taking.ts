@@ -4,7 +4,7 @@ import { UnitsOfWork } from "#core"
 import { type TestHost, type TestHostOptions, testHost } from "#core/testing"
 import { ApiKeys, Organizations } from "../../../plugins/platform/organizations/index.ts"
 import { browserFolder } from "../../chromium.ts"
-import { until } from "../../waiting.ts"
+import { untilProcess as until } from "../../waiting.ts"
 import { pluginSettings } from "../buckets/stores.ts"
 import { decodePng, type Pixels } from "./pixels.ts"
 

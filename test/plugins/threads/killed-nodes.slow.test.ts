@@ -12,7 +12,7 @@ import { arrivals } from "../../../core/kernel/clock.ts"
 import { expireLeases } from "../../expired-leases.ts"
 import { onBothStores } from "../../pipeline/stores.ts"
 import { outputUntil } from "../../processes.ts"
-import { patiently, until } from "../../waiting.ts"
+import { patiently, untilProcess as until } from "../../waiting.ts"
 import { type AgentServer, agentServer } from "../evals/agent-server.ts"
 import { type ModelRequest, type ModelServer, modelServer } from "../models/model-server.ts"
 

@@ -4,7 +4,7 @@ import { expect } from "chai"
 import { testHost } from "#core/testing"
 import { freshFolder, type ServiceProcess, startService } from "../../crash/service-process.ts"
 import { isSoak } from "../../tier.ts"
-import { patiently, until } from "../../waiting.ts"
+import { patiently, untilProcess as until } from "../../waiting.ts"
 import { eightCalls, startTrustHub } from "./trust-hub.ts"
 import { Desk, type Registration, voiceEnv } from "./voice-bench.ts"
 

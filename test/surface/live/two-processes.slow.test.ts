@@ -11,7 +11,7 @@ import type { Live } from "../../../core/client/live-types.ts"
 import { projectRoot } from "../../import-graph.ts"
 import { lendDatabaseToFile, mongoAvailable } from "../../mongodb-server.ts"
 import { finished, outputUntil } from "../../processes.ts"
-import { until } from "../../waiting.ts"
+import { untilProcess as until } from "../../waiting.ts"
 
 interface Node {
   readonly url: string

@@ -7,7 +7,7 @@ import { frameworkRoot } from "../../../../core/bootstrap/runtime.ts"
 import { rotateMasterKey } from "../../../../core/cli/rotate-master-key.ts"
 import { loadConfig } from "../../../../core/kernel/config.ts"
 import { onBothStores } from "../../../pipeline/stores.ts"
-import { patiently, until } from "../../../waiting.ts"
+import { patiently, untilProcess as until } from "../../../waiting.ts"
 import { startVendorServer } from "./vendor-server.ts"
 import { startVendorService, vendorDocument } from "./vendor-service.ts"
 

@@ -6,7 +6,7 @@ import { type TestHost, testHost } from "#core/testing"
 import { UserSessions } from "../../../../plugins/platform/identity/index.ts"
 import { ApiKeys, Organizations, ViewerSessions } from "../../../../plugins/platform/organizations/index.ts"
 import { lendDatabaseToFile, mongoAvailable } from "../../../mongodb-server.ts"
-import { until } from "../../../waiting.ts"
+import { untilProcess as until } from "../../../waiting.ts"
 
 const onMongo = mongoAvailable ? describe : describe.skip
 

@@ -5,7 +5,7 @@ import { type TestHost, testHost } from "#core/testing"
 import { apiOf, freshFolder, startService } from "../../../crash/service-process.ts"
 import { lendDatabaseToFile } from "../../../mongodb-server.ts"
 import { onMongo } from "../../../pipeline/stores.ts"
-import { until } from "../../../waiting.ts"
+import { untilProcess as until } from "../../../waiting.ts"
 import { collectionNamed } from "../../collection-named.ts"
 
 onMongo("an archive on one of two nodes", () => {
