@@ -4,6 +4,7 @@ import { type CallOptions, type ClientError, createClient, type Operations, type
 import type { CatalogOperation } from "../catalog.ts"
 import { reportLost, returns } from "./connection.ts"
 import { signedInAgain } from "./fresh-sign-in.ts"
+import { fetchPatiently } from "./patient-fetch.ts"
 
 export type Operation = CatalogOperation
 export type Row = Readonly<Record<string, unknown>>
@@ -125,12 +126,9 @@ export async function switchOrganization(slug: string): Promise<string> {
 }
 
 export async function signOut(): Promise<void> {
-  try {
-    await fetch("/console-session", { method: "DELETE" })
-  } catch {
-    // The cookie stays until the service has ended the session, so this goes on being signed in.
-    return reportLost("You are not signed out yet; sign out again once the connection is back.")
-  }
+  const response = await fetchPatiently("/console-session", { method: "DELETE" })
+  // The cookie stays until the service has ended the session, so the app stays signed in.
+  if (!response?.ok) return reportLost("You are not signed out yet; sign out again once the connection is back.")
   end("You have signed out.")
   me.value = null
   isSignedOut.value = false

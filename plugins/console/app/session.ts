@@ -1,5 +1,6 @@
 // Calls of the sign-in: they need no session. Each answers with a problem in the service's words.
 import { refreshSession } from "./api.ts"
+import { fetchPatiently } from "./patient-fetch.ts"
 
 const path = "/console-session"
 
@@ -11,7 +12,7 @@ interface RefusedSignIn {
 /** Posts JSON to a route of the sign-in. An empty answer is an empty object. */
 export async function post<T extends object>(route: string, body: object): Promise<T | RefusedSignIn> {
   const init = { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) }
-  const response = await fetch(path + route, init).catch(() => undefined)
+  const response = await fetchPatiently(path + route, init)
   if (!response) return { problem: "The service cannot be reached. Try again.", reason: "unreachable" }
   const text = await response.text()
   const answer = (text === "" ? {} : JSON.parse(text)) as T & { message: string; details?: { reason?: string } }

@@ -36,6 +36,36 @@ describe("sign-in by mail in the console", () => {
     expect(page.url()).to.not.include("link=")
   })
 
+  it("repeats a request that the service answers with 503, to sign in and to sign out", async () => {
+    const email = "hopper@example.com"
+    await addUser(testConsole.host, email)
+    const page = await testConsole.open("/console", { mayFail: true })
+    const answers = new Map<string, number[]>()
+    await page.route("**/console-session**", async (route) => {
+      const call = `${route.request().method()} ${new URL(route.request().url()).pathname}`
+      const seen = answers.get(call) ?? []
+      answers.set(call, seen)
+      if (call.startsWith("GET")) return await route.continue()
+      seen.push(seen.length === 0 ? 503 : 200)
+      if (seen.length > 1) return await route.continue()
+      const headers = { "retry-after": "1" }
+      await route.fulfill({ status: 503, headers, json: { code: "unavailable", message: "The store does not answer.", details: {} } })
+    })
+    const before = testConsole.host.mails.length
+    await page.getByLabel("Email").fill(email)
+    await page.keyboard.press("Enter")
+    await page.getByLabel("Code", { exact: true }).waitFor()
+    const { code } = await mailed(before + 1)
+    await page.getByLabel("Code", { exact: true }).fill(code)
+    await page.keyboard.press("Enter")
+    await page.getByRole("button", { name: "Sign out" }).click()
+    await page.getByText("You have signed out.").waitFor()
+    for (const call of ["POST /console-session/code", "POST /console-session", "DELETE /console-session"])
+      expect(answers.get(call), call).to.deep.equal([503, 200])
+    const session = await page.evaluate(async () => (await (await fetch("/console-session")).json()) as { present: boolean })
+    expect(session).to.deep.equal({ present: false })
+  })
+
   it("refuses an old code and too many codes, with the remedy", async () => {
     const email = "grace@example.com"
     await addUser(testConsole.host, email)
