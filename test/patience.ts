@@ -15,6 +15,7 @@ async function measureSlowness(): Promise<number> {
 }
 
 const measureEveryMs = 1_000
+const busySlowness = 3
 
 /**
  * Counts a wait in two steps, so that no busy or paused machine ends it early.
@@ -29,6 +30,12 @@ export class Patience {
   #measuredAt = this.#began
   #slowness = 1
   #countedMs = 0
+  #wasBusy = false
+
+  /** True if the machine was slow at some time of the wait. */
+  get wasBusy(): boolean {
+    return this.#wasBusy
+  }
 
   get countedMs(): number {
     return this.#countedMs
@@ -43,6 +50,7 @@ export class Patience {
     if (performance.now() - this.#measuredAt > measureEveryMs) {
       this.#slowness = await measureSlowness()
       this.#measuredAt = performance.now()
+      this.#wasBusy ||= this.#slowness > busySlowness
     }
     const now = performance.now()
     this.#countedMs += Math.min(now - this.#at, 2 * pauseMs) / this.#slowness
