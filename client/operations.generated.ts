@@ -181,14 +181,14 @@ export type Operations = {
   "jobs.retry": typeof import("../plugins/platform/jobs/operations.ts").retryJob
   "jobs.retry_all": typeof import("../plugins/platform/jobs/operations.ts").retryJobs
   "judges.list": typeof import("../plugins/pages/experiments/operations/judges.ts").listJudges
-  "knowledge.create": typeof import("../plugins/data/knowledge/operations/items.ts").createItem
-  "knowledge.delete": typeof import("../plugins/data/knowledge/operations/items.ts").deleteItem
-  "knowledge.get": typeof import("../plugins/data/knowledge/operations/items.ts").getItem
+  "knowledge.create": (typeof import("../plugins/data/knowledge/item.ts").KnowledgeResource)["create"]
+  "knowledge.delete": (typeof import("../plugins/data/knowledge/item.ts").KnowledgeResource)["delete"]
+  "knowledge.get": (typeof import("../plugins/data/knowledge/item.ts").KnowledgeResource)["get"]
   "knowledge.get_version": typeof import("../plugins/data/knowledge/operations/items.ts").getVersion
   "knowledge.list": typeof import("../plugins/data/knowledge/operations/items.ts").listItems
   "knowledge.list_versions": typeof import("../plugins/data/knowledge/operations/items.ts").listVersions
   "knowledge.search": typeof import("../plugins/data/knowledge/operations/search.ts").searchKnowledge
-  "knowledge.update": typeof import("../plugins/data/knowledge/operations/items.ts").updateItem
+  "knowledge.update": (typeof import("../plugins/data/knowledge/item.ts").KnowledgeResource)["update"]
   "knowledge.upload": typeof import("../plugins/data/knowledge/operations/upload.ts").uploadDocument
   "leads.create": typeof import("../plugins/people/leads/operations/leads.ts").createLead
   "leads.get": typeof import("../plugins/people/leads/operations/leads.ts").getLead
@@ -249,12 +249,12 @@ export type Operations = {
   "page_analytics.schema": typeof import("../plugins/pages/page-analytics/operations.ts").analyticsSchema
   "page_analytics.status": typeof import("../plugins/pages/page-analytics/operations.ts").analyticsStatus
   "page_feedback.record": typeof import("../plugins/pages/experiments/operations/observations.ts").recordFeedback
-  "pages.create": typeof import("../plugins/pages/pages/operations/pages.ts").createPage
-  "pages.get": typeof import("../plugins/pages/pages/operations/pages.ts").getPage
+  "pages.create": (typeof import("../plugins/pages/pages/page.ts").PageResource)["create"]
+  "pages.get": (typeof import("../plugins/pages/pages/page.ts").PageResource)["get"]
   "pages.list": typeof import("../plugins/pages/pages/operations/pages.ts").listPages
   "pages.publish": typeof import("../plugins/pages/pages/operations/pages.ts").publishPage
   "pages.unpublish": typeof import("../plugins/pages/pages/operations/pages.ts").unpublishPage
-  "pages.update": typeof import("../plugins/pages/pages/operations/pages.ts").updatePage
+  "pages.update": (typeof import("../plugins/pages/pages/page.ts").PageResource)["update"]
   "passkeys.add": typeof import("../plugins/platform/identity/passkeys/operations.ts").addPasskey
   "passkeys.list": typeof import("../plugins/platform/identity/passkeys/operations.ts").listPasskeys
   "passkeys.offer": typeof import("../plugins/platform/identity/passkeys/operations.ts").offerPasskey

@@ -35,6 +35,8 @@ export interface DeclaredResource {
     /** Path field of the container. */
     readonly container?: string | undefined
   }
+  /** False: changes store no versions, and deletions no trash. */
+  readonly hasHistory: boolean
   /** An item as answers show it. */
   // biome-ignore lint/suspicious/noExplicitAny: the registry holds items of every type.
   show(item: any): Readonly<Record<string, unknown>>

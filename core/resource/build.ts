@@ -85,6 +85,11 @@ export class ResourceBuilder {
     return Object.fromEntries(Object.keys(this.answer.shape).map((field) => [field, shown[field]]))
   }
 
+  /** The answer on one item, with fields from services. */
+  async whole(item: Fields, args: Pick<Args, "caller" | "deps">): Promise<Fields> {
+    return { ...this.show(item), ...(await this.#spec.complete?.(item as Item, args)) }
+  }
+
   create(): AnyOperation {
     const { key, within, fields, defaults, later = [], inputs, once, path } = this.#spec
     const writable = Object.entries(fields as Shape).flatMap(([field, schema]) =>
@@ -104,7 +109,7 @@ export class ResourceBuilder {
       handle: async (call: Call) => {
         const args = await this.#args(call)
         const item = await this.changes.add(args, call.input)
-        return this.#wrap({ ...this.show(item), ...once?.read(item, args.deps) })
+        return this.#wrap({ ...(await this.whole(item, args)), ...once?.read(item, args.deps) })
       },
     })
   }
@@ -134,7 +139,10 @@ export class ResourceBuilder {
       http: { method: "GET", path: this.#onePath },
       input: z.strictObject(this.#one),
       output: this.answer,
-      handle: async (call: Call) => this.show(await this.#required(call, await this.#args(call))),
+      handle: async (call: Call) => {
+        const args = await this.#args(call)
+        return this.whole(await this.#required(call, args), args)
+      },
     })
   }
 
@@ -168,14 +176,16 @@ export class ResourceBuilder {
     const names = { ref: key.field, container: within?.field ?? "", slug: key.former?.rename ?? "" }
     const { [names.ref]: ref, [names.container]: _container, [names.slug]: slug, expected_revision, ...rest } = call.input
     requireRevision(this.#named.word, before.revision, expected_revision as number | undefined)
-    const given = Object.entries(omitReadOnly(rest, this.show(before), this.#readOnly))
+    const isShown = (this.#spec.unstored ?? []).some((field) => rest[field] !== undefined)
+    const shown = isShown ? await this.whole(before, args) : this.show(before)
+    const given = Object.entries(omitReadOnly(rest, shown, this.#readOnly))
     const isInput = ([name]: [string, unknown]) => name in (this.#spec.inputs ?? {})
-    const inputs = Object.fromEntries(given.filter(isInput))
+    const inputs = changedFields(Object.fromEntries(given.filter(isInput)), shown)
     const renamed = await this.changes.rename(args, before, String(ref), slug as string | undefined)
     const fields = Object.fromEntries(given.filter((one) => !isInput(one)))
-    const change = { ...changedFields(fields, this.show(before)), ...renamed }
-    if (Object.keys({ ...change, ...inputs }).length === 0) return this.#wrap(this.show(before))
-    return this.#wrap(this.show(await this.changes.update(args, before, change, inputs)))
+    const change = { ...changedFields(fields, shown), ...renamed }
+    const isChanged = Object.keys({ ...change, ...inputs }).length > 0
+    return this.#wrap(await this.whole(isChanged ? await this.changes.update(args, before, change, inputs) : before, args))
   }
 
   delete(): AnyOperation {
@@ -237,8 +247,8 @@ export class ResourceBuilder {
   }
 
   get #readOnly(): string[] {
-    const { key, shown, fixed = [] } = this.#spec
-    return [...readOnly.filter((field) => field !== key.field), ...Object.keys(shown ?? {}), ...fixed]
+    const { key, shown, fixed = [], inputs = {} } = this.#spec
+    return [...readOnly, ...Object.keys(shown ?? {}), ...fixed].filter((field) => field !== key.field && !(field in inputs))
   }
 
   #wrap(value: Fields): Fields {

@@ -12,7 +12,8 @@ const versionDays = 365
 type Args = HookArgs<Record<never, never>>
 
 /** Stages the version of a new revision. */
-export function stageVersion(args: Args, { name, fields, fixed }: AnyResourceSpec, item: Item, before?: Item): void {
+export function stageVersion(args: Args, { name, fields, fixed, history }: AnyResourceSpec, item: Item, before?: Item): void {
+  if (history === false) return
   const now = args.deps.clock.now()
   const names = Object.keys(fields).filter((field) => !fixed?.includes(field))
   const changed = names.filter((field) => item[field] !== before?.[field])
@@ -30,7 +31,8 @@ export function stageVersion(args: Args, { name, fields, fixed }: AnyResourceSpe
 }
 
 /** Stages a deleted item for the trash. */
-export function stageTrash(args: Args, { name, key }: AnyResourceSpec, item: Item, deletedWith = ""): void {
+export function stageTrash(args: Args, { name, key, history }: AnyResourceSpec, item: Item, deletedWith = ""): void {
+  if (history === false) return
   const now = args.deps.clock.now()
   const { id, organization_id: _organization, ...document } = item
   const trashed: Changes = {

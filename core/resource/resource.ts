@@ -9,7 +9,18 @@ import type { DeclaredResource } from "../contract/resource.ts"
 import type { TokenRecord } from "../kernel/di.ts"
 import { ResourceBuilder } from "./build.ts"
 import type { Items } from "./items.ts"
-import type { AnyResourceSpec, Defaults, HookArgs, Omittable, ReadOnlyField, ResourceSpec, Service, Shape, Stored } from "./spec.ts"
+import type {
+  AnswerArgs,
+  AnyResourceSpec,
+  Defaults,
+  HookArgs,
+  Omittable,
+  ReadOnlyField,
+  ResourceSpec,
+  Service,
+  Shape,
+  Stored,
+} from "./spec.ts"
 
 type CreateShape<F extends Shape, D, Y extends string> = {
   [P in keyof F as P extends Y ? never : P]: P extends keyof D ? z.ZodDefault<F[P]> : F[P]
@@ -70,6 +81,8 @@ export interface Resource<
   }
   /** An item as answers show it. */
   show(item: Stored<K, F, S, H>): z.input<Answer<K, F, S>>
+  /** The answer on one item, with fields from services. */
+  whole(item: Stored<K, F, S, H>, args: AnswerArgs<R>): Promise<z.input<Answer<K, F, S>>>
   readonly create: Operation<Strict<Path<P> & CreateShape<F, D, Y> & I & E>, Wrapped<W, z.ZodObject<AnswerShape<K, F, S> & A>>>
   readonly list: "list" extends O
     ? undefined
@@ -117,8 +130,10 @@ export function defineResource<H extends object = object>() {
       ...(has("delete") && { delete: built.delete() }),
     }
     const show = (item: Stored<K, F, S, H>) => built.show(item as never)
+    const whole = (item: Stored<K, F, S, H>, args: AnswerArgs<R>) => built.whole(item as never, args as never)
     return {
       fields: spec.fields,
+      hasHistory: spec.history !== false,
       collection,
       items,
       reasons,
@@ -127,6 +142,7 @@ export function defineResource<H extends object = object>() {
       storedFields,
       former,
       show,
+      whole,
       ref,
       changes,
       ...operations,

@@ -87,6 +87,9 @@ export interface HookArgs<R extends TokenRecord> {
   readonly container: Container
 }
 
+/** The caller of an answer, with the services of the resource. */
+export type AnswerArgs<R extends TokenRecord> = { readonly caller: Caller; readonly deps: Deps<R> }
+
 export interface CheckArgs<R extends TokenRecord, D, F extends Shape> extends HookArgs<R> {
   /** Undefined for a new item. */
   readonly before: D | undefined
@@ -109,6 +112,7 @@ export interface VerbSpec {
   readonly examples?: readonly Example[]
   readonly access?: Partial<Access>
   readonly mcp?: Operation["mcp"]
+  readonly auditSize?: Operation["auditSize"]
   readonly method?: "PUT" | "PATCH"
   /**
    * The call runs a second time after a concurrent commit. Default for creations and deletions. An update needs it if the
@@ -149,6 +153,8 @@ export interface ResourceSpec<
   /** Id of the answer's schema, such as `Persona`. */
   readonly title: string
   readonly path: string
+  /** False: no versions, and no trash. */
+  readonly history?: false
   readonly collection: Pick<CollectionSpec, "name" | "audit" | "auditFields" | "sealed" | "repairsText" | "restore"> & {
     /** Indexes beside the one of the key. */
     readonly indexes?: CollectionSpec["indexes"]
@@ -162,7 +168,7 @@ export interface ResourceSpec<
   readonly fields: F
   /** Defaults of a creation. */
   readonly defaults: D
-  /** Optional inputs of creations and changes. Documents do not store them, and hooks read them. */
+  /** Optional inputs of creations and changes. Documents do not store them, and hooks read them. The value of an answer changes nothing. */
   readonly inputs?: E
   /** Operations that the resource does not have. Without a deletion no item gets into the trash. */
   readonly omit?: readonly O[]
@@ -176,6 +182,8 @@ export interface ResourceSpec<
   readonly unstored?: readonly (keyof S & string)[]
   /** Values in answers of `shown` fields that documents store in another form, or not. */
   present?(item: Stored<K, F, S, H>): Partial<Values<S> & Values<F>>
+  /** Values of `unstored` fields from services, for the answers on one item. Lists leave them out. */
+  complete?(item: Stored<K, F, S, H>, args: AnswerArgs<R>): Promise<Partial<Values<S>>>
   /** Names of hidden fields. No answer shows them. */
   readonly hidden?: readonly (keyof H & string)[]
   /** Answers of create and update hold the item under this name. */

@@ -8,13 +8,17 @@ const second = (operation: string) => `a call that meets a faster commit ${opera
 
 /** Calls of `requireRevision`, by area. */
 const checks: readonly (readonly [file: string, find: string, operation: string])[] = [
-  ["plugins/pages/pages/operations/pages.ts", 'requireRevision("page", page.revision, expected_revision)', "pages.update"],
+  ["core/resource/build.ts", "requireRevision(this.#named.word, before.revision, expected_revision as number | undefined)", "pages.update"],
   [
     "plugins/capture/pipelines/pipelines.ts",
     'requireRevision("pipeline", stored.revision, expectedRevision, { slug: stored.slug })',
     "event_pipelines.update",
   ],
-  ["plugins/data/knowledge/operations/items.ts", 'requireRevision("knowledge item", item.revision, expected_revision)', "knowledge.update"],
+  [
+    "core/resource/build.ts",
+    "requireRevision(this.#named.word, before.revision, expected_revision as number | undefined)",
+    "knowledge.update",
+  ],
   [
     "core/resource/build.ts",
     "requireRevision(this.#named.word, before.revision, expected_revision as number | undefined)",

@@ -7,7 +7,7 @@ const title = (operation: string) => `a slug that is taken is refused with slug_
 /** Checks of a taken slug, by area. */
 const checks: readonly (readonly [file: string, find: string, operation: string])[] = [
   ["core/resource/keys.ts", "await isTaken(given)", "datasets.create"],
-  ["plugins/pages/pages/pages.ts", "given.slug !== undefined && (await get(organization, slug))", "pages.create"],
+  ["core/resource/keys.ts", "await isTaken(given)", "pages.create"],
   [
     "plugins/capture/pipelines/pipelines.ts",
     "await this.#deps.store.open(Pipelines, organization).first({ slug })",

@@ -1,58 +1,16 @@
 // Knowledge items with their versions, what waits to be read, and the index by which they are found.
 import { z } from "zod"
-import { type Document, defineCollection, derivedUuid, jobRef } from "#core"
+import { type Document, defineCollection, derivedUuid, jobRef, token } from "#core"
+import type { Knowledge } from "./knowledge.ts"
+
+/** The service behind knowledge items. */
+export const KnowledgeToken = token<Knowledge>("Knowledge")
 
 export const itemTypes = ["markdown", "text", "html", "pdf"] as const
 export type ItemType = (typeof itemTypes)[number]
 
 export const contentStates = ["pending", "ready", "failed"] as const
 export type ContentState = (typeof contentStates)[number]
-
-export interface StoredItem extends Document {
-  title: string
-  /** The title is what the document says of itself. */
-  title_given: boolean
-  description: string
-  category: string
-  type: ItemType
-  /** Of the latest version. */
-  content_state: ContentState
-  content_reason: string
-  content_message: string
-  source_url: string
-  version: number
-  /** The latest version that was read; 0: none was. */
-  content_version: number
-  /** The beginning of that version's text. */
-  excerpt: string
-  characters: number
-  /** Which of its entries in the index counts: the revision of the index that it came with. */
-  entry: number
-  /** What the index has of it is not what it is. */
-  index_due: boolean
-  /** The index has no vector of it, since the model did not answer. */
-  vector_due: boolean
-  /** Of changes that callers made. */
-  revision: number
-  created_at: string
-  updated_at: string
-}
-
-/** Texts are gone permanently once they are deleted, so the audit log keeps sizes alone. */
-export const ItemCollection = defineCollection<StoredItem>()({
-  name: "knowledge_items",
-  scope: "organization",
-  times: ["created_at", "updated_at"],
-  indexes: [
-    { fields: ["category", "id"] },
-    { fields: ["category", "type", "content_state", "id"] },
-    { fields: ["type", "content_state", "id"] },
-    { fields: ["content_state", "id"] },
-    { fields: ["index_due", "id"] },
-    { fields: ["vector_due", "id"] },
-  ],
-  audit: "size",
-})
 
 export interface StoredVersion extends Document {
   item_id: string

@@ -4,7 +4,7 @@ import { Models } from "../../agents/models/index.ts"
 import {
   FileCollection,
   IndexCollection,
-  ItemCollection,
+  KnowledgeToken,
   OpeningCollection,
   PartCollection,
   RemovalCollection,
@@ -14,9 +14,10 @@ import {
 import { IndexWorker, IndexWorkerToken } from "./indexing/index-worker.ts"
 import { Indexer, IndexerToken } from "./indexing/indexer.ts"
 import { Segments } from "./indexing/segments.ts"
+import { KnowledgeResource } from "./item.ts"
 import { dropUpload, indexKnowledge, readVersion } from "./jobs.ts"
 import { Knowledge } from "./knowledge.ts"
-import { createItem, deleteItem, getItem, getVersion, listItems, listVersions, updateItem } from "./operations/items.ts"
+import { getVersion, listItems, listVersions } from "./operations/items.ts"
 import { searchKnowledge } from "./operations/search.ts"
 import { uploadDocument } from "./operations/upload.ts"
 import { Reading } from "./reading/reading.ts"
@@ -34,9 +35,10 @@ export default definePlugin({
   needs: ["buckets", "models", "organizations", "outgoing-http"],
   config: KnowledgeSettings,
   register(registrar, settings) {
-    registrar.collections(ItemCollection, VersionCollection, UploadCollection, IndexCollection, PartCollection, RemovalCollection)
+    registrar.resources(KnowledgeResource)
+    registrar.collections(VersionCollection, UploadCollection, IndexCollection, PartCollection, RemovalCollection)
     registrar.collections(FileCollection, OpeningCollection)
-    registrar.operations(createItem, listItems, getItem, updateItem, deleteItem, listVersions, getVersion, searchKnowledge, uploadDocument)
+    registrar.operations(listItems, listVersions, getVersion, searchKnowledge, uploadDocument)
     registrar.routes(receiveUpload(settings.max_uploaded_bytes))
     registrar.jobs({ ...readVersion, slots: settings.readers }, indexKnowledge, dropUpload)
     registrar.provide(KnowledgeSettingsToken, { create: () => settings })
@@ -60,7 +62,7 @@ export default definePlugin({
       create: (deps) => new Indexer(deps),
     })
     registrar.provide(Uploads)
-    registrar.provide(Knowledge, { create: (deps) => new Knowledge({ ...deps, settings }) })
+    registrar.provide(KnowledgeToken, { inject: Knowledge.inject, create: (deps) => new Knowledge({ ...deps, settings }) })
     registrar.provide(Reading, { create: (deps) => new Reading({ ...deps, settings }) })
     registrar.provide(SearcherToken, {
       inject: { store: Store, models: Models, segments: SegmentsToken },

@@ -1,31 +1,17 @@
 // The service behind knowledge items: made and changed here, read in by a job, each content a version of its own.
+import { type Changes, Clock, type Deps, JobQueue, Store, timestamp, type UnitOfWork } from "#core"
 import {
-  AppError,
-  type Changes,
-  Clock,
-  changesOf,
-  type Deps,
-  type FieldsOf,
-  Ids,
-  isUuid,
-  JobQueue,
-  Store,
-  timestamp,
-  type UnitOfWork,
-} from "#core"
-import {
-  ItemCollection,
   type ItemType,
   OpeningCollection,
   RemovalCollection,
   readRef,
-  type StoredItem,
   type StoredVersion,
   UploadCollection,
   VersionCollection,
   versionId,
 } from "./collections.ts"
 import { IndexerToken } from "./indexing/indexer.ts"
+import { ItemCollection, type ItemState, KnowledgeResource, type StoredItem } from "./item.ts"
 import type { KnowledgeSettings } from "./settings.ts"
 import { Uploads } from "./uploads/uploads.ts"
 
@@ -48,24 +34,20 @@ const excerptCharacters = 2_000
 const openingCharacters = 8_000
 
 export class Knowledge {
-  static readonly inject = { store: Store, clock: Clock, ids: Ids, queue: JobQueue, indexer: IndexerToken, uploads: Uploads }
+  static readonly inject = { store: Store, clock: Clock, queue: JobQueue, indexer: IndexerToken, uploads: Uploads }
   readonly #deps: KnowledgeDeps
 
   constructor(deps: KnowledgeDeps) {
     this.#deps = deps
   }
 
-  async find(organization: string, id: string): Promise<StoredItem | undefined> {
-    return isUuid(id) ? this.#deps.store.open(ItemCollection, organization).get(id) : undefined
+  find(organization: string, id: string): Promise<StoredItem | undefined> {
+    return KnowledgeResource.items.find(this.#deps.store, organization, id)
   }
 
   /** As `find`; throws `not_found`. */
-  async require(organization: string, id: string): Promise<StoredItem> {
-    const found = await this.find(organization, id)
-    if (found) return found
-    throw new AppError("not_found", `The organization has no knowledge item "${id}"; GET /v1/knowledge lists them.`, {
-      reason: "knowledge_not_found",
-    })
+  require(organization: string, id: string): Promise<StoredItem> {
+    return KnowledgeResource.items.require(this.#deps.store, organization, id)
   }
 
   version(organization: string, item: string, version: number): Promise<StoredVersion | undefined> {
@@ -92,43 +74,29 @@ export class Knowledge {
     return items.map((item) => openings.get(idOf(item)) ?? "")
   }
 
-  /** Stages an item whose first version is to be read. */
-  async create(work: UnitOfWork, organization: string, fields: ItemFields, content: Content): Promise<StoredItem> {
-    const at = timestamp(this.#deps.clock.now())
-    const none = { content_state: "pending", content_reason: "", content_message: "", content_version: 0, excerpt: "" } as const
-    const item: StoredItem = {
-      ...{ ...fields, ...none, id: this.#deps.ids.uuid(), title_given: fields.title !== "", type: content.type },
-      ...{ source_url: "url" in content ? content.url : "", version: 1, characters: 0 },
-      ...{ entry: 0, index_due: false, vector_due: false, revision: 1, created_at: at, updated_at: at },
-    }
-    work.in(ItemCollection, organization).insert(item)
-    await this.#stageVersion(work, organization, item.id, 1, content)
-    return item
+  /** Stages the first version of a new item. Returns fields of the item. */
+  async create(
+    work: UnitOfWork,
+    organization: string,
+    { id, title }: Pick<StoredItem, "id" | "title">,
+    content: Content,
+  ): Promise<ItemState> {
+    await this.#stageVersion(work, organization, id, 1, content)
+    const empty = { content_version: 0, excerpt: "", characters: 0, entry: 0, index_due: false, vector_due: false }
+    return { ...unread(content, 1), ...empty, title_given: title !== "" }
   }
 
-  /** Stages a change made for the item as read; one made meanwhile has the commit `aborted`. The text that was read stays until a new version is. */
+  /** Stages the version of a new content. Returns fields of the item. The earlier text stays until the new version is read. */
   async update(
     work: UnitOfWork,
     organization: string,
     item: StoredItem,
     fields: Partial<ItemFields>,
     content: Content | undefined,
-  ): Promise<StoredItem> {
-    const { clock, indexer, settings, store } = this.#deps
+  ): Promise<Partial<ItemState>> {
+    const { indexer, settings, store } = this.#deps
     const version = item.version + 1
-    const change: Partial<FieldsOf<StoredItem>> = {
-      ...fields,
-      ...(fields.title === undefined ? {} : { title_given: fields.title !== "" }),
-      ...(content
-        ? { version, type: content.type, source_url: "url" in content ? content.url : "", content_state: "pending", content_reason: "" }
-        : {}),
-      ...(content ? { content_message: "" } : {}),
-      ...(Object.keys(fields).length > 0 && item.content_version > 0 ? { index_due: true } : {}),
-      updated_at: timestamp(clock.now()),
-      revision: item.revision + 1,
-    }
-    const where = { revision: item.revision }
-    work.in(ItemCollection, organization).update(item.id, { $set: changesOf(change) }, { where })
+    const isIndexed = Object.keys(fields).length > 0 && item.content_version > 0
     if (content) {
       await this.#stageVersion(work, organization, item.id, version, content)
       const before = version - settings.max_versions
@@ -137,14 +105,17 @@ export class Knowledge {
       for (const { id, version: number } of await store.open(VersionCollection, organization).find(old, { limit: 100 }))
         if (number !== item.content_version) work.in(VersionCollection, organization).remove(id, { optional: true })
     }
-    if (change.index_due) indexer.soon(work, organization)
-    return { ...item, ...change }
+    if (isIndexed) indexer.soon(work, organization)
+    return {
+      ...(fields.title === undefined ? {} : { title_given: fields.title !== "" }),
+      ...(content ? unread(content, version) : {}),
+      ...(isIndexed ? { index_due: true } : {}),
+    }
   }
 
-  /** Stages that an item goes, with its versions, what waits to be read and its entries in the index. */
+  /** Stages the removal of an item's versions, unread uploads and index entries. */
   async remove(work: UnitOfWork, organization: string, item: StoredItem): Promise<void> {
     const { store, indexer, uploads } = this.#deps
-    work.in(ItemCollection, organization).remove(item.id, { where: { revision: item.revision } })
     for (const collection of [VersionCollection, UploadCollection] as const)
       for await (const { id } of store.open<StoredVersion>(collection as never, organization).stream({ item_id: item.id }))
         work.in(collection as typeof VersionCollection, organization).remove(id, { optional: true })
@@ -203,6 +174,11 @@ export class Knowledge {
     const key = "url" in content ? new URL(content.url).host : ""
     queue.enqueue(work, readRef, { item_id, version }, { organization, key })
   }
+}
+
+function unread(content: Content, version: number) {
+  const source_url = "url" in content ? content.url : ""
+  return { version, source_url, content_state: "pending", content_reason: "", content_message: "" } as const
 }
 
 /** Of an item that nobody named. */

@@ -1,8 +1,9 @@
 // The stable words that this plugin's errors hold in `details.reason`.
 import { defineReasons, FieldProblems, type ReasonsOf } from "#core"
+import { KnowledgeResource } from "./item.ts"
 
 export const reasons = defineReasons({
-  knowledge_not_found: { code: "not_found", summary: "The organization has no such knowledge item.", remedy: "List the items." },
+  ...KnowledgeResource.reasons,
   knowledge_version_not_found: { code: "not_found", summary: "The item has no such version, or it is not kept any more." },
   upload_not_found: { code: "not_found", summary: "The upload does not exist, or has expired.", remedy: "Ask for another link." },
   upload_awaited: { code: "failed_precondition", summary: "Nothing was uploaded to the link yet.", remedy: "Send the document first." },

@@ -1,22 +1,23 @@
 // Pages: the artifacts that forms and experiments live on. Kept, published and served here; where their forms and events
 // go is said by the plugins that take them.
 import { definePlugin } from "#core"
-import { PagesCollection, WeightChangesCollection } from "./collections.ts"
-import { createPage, getPage, listPages, publishPage, unpublishPage, updatePage } from "./operations/pages.ts"
+import { WeightChangesCollection } from "./collections.ts"
+import { listPages, publishPage, unpublishPage } from "./operations/pages.ts"
+import { PageResource } from "./page.ts"
 import { createPages, Pages, PublishHooks, pagesNeeds } from "./pages.ts"
 import { reasons } from "./reasons.ts"
 import { rehearsedPage } from "./rehearsal.ts"
-import { createPageParts, PageEventTargets, PageFormTargets, PageParts } from "./serving/parts.ts"
-import { Serving, sendForm, servePage } from "./serving/routes.ts"
+import { createPageParts, PageEventTargets, PageFormTargets, PageParts, Serving } from "./serving/parts.ts"
+import { sendForm, servePage } from "./serving/routes.ts"
 import { PageServing } from "./serving/serve.ts"
 import { PageSettings } from "./settings.ts"
 import { createVisitors, SaltsCollection, Visitors, visitorsNeeds } from "./visitors.ts"
 
-export type { StoredPage, WeightChange } from "./collections.ts"
+export type { WeightChange } from "./collections.ts"
+export type { StoredPage } from "./page.ts"
 export { pageText } from "./page-text.ts"
 export { Pages, type PublishHook, PublishHooks } from "./pages.ts"
-export { type EventTarget, PageEventTargets, type PageForms, PageFormTargets } from "./serving/parts.ts"
-export { Serving } from "./serving/routes.ts"
+export { type EventTarget, PageEventTargets, type PageForms, PageFormTargets, Serving } from "./serving/parts.ts"
 export type { PageServing } from "./serving/serve.ts"
 export { chooseVariant, shownVariant } from "./serving/variants.ts"
 export { type VisitorSessions, Visitors } from "./visitors.ts"
@@ -28,19 +29,14 @@ export default definePlugin({
   config: PageSettings,
   extensionPoints: [PublishHooks, PageFormTargets, PageEventTargets],
   register(reg, settings) {
-    reg.collections(PagesCollection, SaltsCollection, WeightChangesCollection)
-    reg.operations(createPage, listPages, getPage, updatePage, publishPage, unpublishPage)
+    reg.resources(PageResource)
+    reg.collections(SaltsCollection, WeightChangesCollection)
+    reg.operations(listPages, publishPage, unpublishPage)
     reg.rehearsal({ name: "page", run: rehearsedPage })
     reg.routes(servePage, sendForm)
-    reg.provide(Pages, {
-      inject: pagesNeeds,
-      create: createPages,
-    })
+    reg.provide(Pages, { inject: pagesNeeds, create: createPages })
     reg.provide(Visitors, { inject: visitorsNeeds, create: createVisitors })
     reg.provide(PageParts, { inject: { forms: PageFormTargets, events: PageEventTargets }, create: createPageParts })
-    reg.provide(Serving, {
-      inject: PageServing.inject,
-      create: (deps) => new PageServing({ ...deps, settings }),
-    })
+    reg.provide(Serving, { inject: PageServing.inject, create: (deps) => new PageServing({ ...deps, settings }) })
   },
 })

@@ -1,5 +1,6 @@
 // The stable words that this plugin's errors hold in `details.reason`.
 import { defineReasons, FieldProblems, type ReasonsOf } from "#core"
+import { PageResource } from "./page.ts"
 
 export const reasons = defineReasons({
   form_not_connected: {
@@ -8,7 +9,7 @@ export const reasons = defineReasons({
     remedy: "Make a pipeline of purpose `record_capture` for the page.",
   },
   no_variants: { code: "failed_precondition", summary: "The page has no variant to publish.", remedy: "Give the page a variant." },
-  page_not_found: { code: "not_found", summary: "The page does not exist.", remedy: "List the pages." },
+  ...PageResource.reasons,
   unknown_variant: { code: "invalid_argument", summary: "The page has no such variant.", details: { fields: FieldProblems } },
   variant_not_found: {
     code: "not_found",

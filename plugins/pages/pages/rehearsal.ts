@@ -1,9 +1,10 @@
 // The page of a rehearsal: what a pipeline that is owned by a page is rehearsed with.
 import type { RehearsalContext } from "#core/engine"
-import { createPage, publishPage } from "./operations/pages.ts"
+import { publishPage } from "./operations/pages.ts"
+import { PageResource } from "./page.ts"
 
 export async function rehearsedPage({ call }: RehearsalContext): Promise<string> {
-  const page = await call(createPage, { title: "Page", variants: [{ key: "control", html: "<p>Page</p>" }] })
+  const page = await call(PageResource.create, { title: "Page", variants: [{ key: "control", html: "<p>Page</p>" }] })
   await call(publishPage, { slug: page.id })
   return page.id
 }

@@ -1,6 +1,7 @@
 // Problems of a page that do not stop its publication but lose events or entries of visitors.
-import type { StoredPage } from "./collections.ts"
+
 import { type FormField, ownForms } from "./own-fields.ts"
+import type { StoredPage } from "./page.ts"
 import type { Owner, PageParts } from "./serving/parts.ts"
 import { tagsOf } from "./serving/tags.ts"
 

@@ -16,7 +16,8 @@ import {
   WorkstreamCollection,
 } from "../../../plugins/agents/workstreams/collections.ts"
 import { WorkstreamTemplates } from "../../../plugins/agents/workstreams/templates.ts"
-import { ItemCollection, VersionCollection } from "../../../plugins/data/knowledge/collections.ts"
+import { VersionCollection } from "../../../plugins/data/knowledge/collections.ts"
+import { ItemCollection } from "../../../plugins/data/knowledge/item.ts"
 import { InvitationsCollection, OrganizationsCollection } from "../../../plugins/platform/organizations/collections.ts"
 import type { BenchOptions } from "../options.ts"
 import { filledRows, type Get, type Queries } from "../service/filled.ts"

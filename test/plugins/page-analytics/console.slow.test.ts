@@ -44,7 +44,7 @@ describe("the screens of analytics", () => {
     expect(new URL(page.url()).searchParams.get("page")).to.equal("zeppelins")
     await page.getByLabel("page").fill("balloons")
     await page.keyboard.press("Enter")
-    await page.getByRole("alert").getByText('The page "balloons" does not exist.').waitFor()
+    await page.getByRole("alert").getByText('The organization has no page "balloons"; GET /v1/pages lists them.').waitFor()
     await testConsole.looksRight(page, "analytics-of-no-page", (number) => number === 0)
   })
 

@@ -1,73 +1,35 @@
-// Making, listing, reading, changing and deleting knowledge items, and reading their versions.
+// Lists knowledge items and their versions, and reads a version.
 import { z } from "zod"
-import {
-  AppError,
-  defineList,
-  defineOperation,
-  type Filter,
-  OutgoingHttp,
-  omitReadOnly,
-  readOnlyInput,
-  requireRevision,
-  resultOf,
-  Uuid,
-} from "#core"
-import { contentStates, ItemCollection, itemTypes, VersionCollection } from "../collections.ts"
-import { type ItemFields, Knowledge } from "../knowledge.ts"
-import {
-  contentOf,
-  ItemId,
-  itemFields,
-  KnowledgeItem,
-  KnowledgeVersion,
-  KnowledgeVersionText,
-  madeItem,
-  readOnlyItemFields,
-  refused,
-  shownItem,
-  shownVersion,
-} from "./resource.ts"
+import { AppError, defineList, defineOperation, type Filter, resultOf, Timestamp } from "#core"
+import { contentStates, itemTypes, KnowledgeToken, type StoredVersion, VersionCollection } from "../collections.ts"
+import { createdItem, ItemCollection, KnowledgeResource } from "../item.ts"
 
-const path = "/v1/knowledge"
 const reading = { scope: "knowledge:read", role: "member" } as const
-const writing = { scope: "knowledge:write", role: "member" } as const
 const thatItem = { id: resultOf("item.id") }
 
-export const createItem = defineOperation({
-  name: "knowledge.create",
-  summary: "Make a knowledge item of a document: Markdown, plain text, HTML or a PDF, given here or by URL.",
-  description: "It is `pending` until it is read in, and found by searches soon after.",
-  auditSize: ["content", "content_base64", "title", "description"],
-  http: { method: "POST", path },
-  access: writing,
-  hints: { readOnly: false, destructive: false, idempotent: false, openWorld: "by_job" },
-  input: z.strictObject({
-    title: itemFields.title.default(""),
-    description: itemFields.description.default(""),
-    category: itemFields.category.default(""),
-    type: itemFields.type.default("markdown"),
-    content: itemFields.content.optional(),
-    content_base64: itemFields.content_base64.optional(),
-    upload_id: itemFields.upload_id.optional(),
-    url: itemFields.url.optional(),
-  }),
-  output: KnowledgeItem,
-  errors: ["invalid_argument", "not_found", "failed_precondition", "aborted"],
-  examples: [{ input: madeItem.item.input }],
-  inject: { knowledge: Knowledge, http: OutgoingHttp },
-  async handle({ input: { title, description, category, ...given }, caller, deps, work }) {
-    const content = contentOf(given)
-    if (!content) throw refused("content", "give one: content, content_base64, upload_id or url")
-    if ("url" in content) deps.http.check(content.url)
-    return shownItem(await deps.knowledge.create(work, caller.organization.id, { title, description, category }, content))
-  },
-  onConflict: async ({ error }) => error,
-})
+const versionFields = {
+  version: z.int(),
+  type: z.enum(itemTypes),
+  content_state: z.enum(contentStates),
+  content_reason: z.string(),
+  content_message: z.string(),
+  source_url: z.string(),
+  bytes: z.int(),
+  created_at: Timestamp,
+}
+
+const KnowledgeVersion = z.object(versionFields).meta({ id: "KnowledgeVersion" })
+const KnowledgeVersionText = z.object({ ...versionFields, content: z.string() }).meta({ id: "KnowledgeVersionText" })
+
+function shownVersion({ version, type, source_url, bytes, created_at, ...rest }: StoredVersion): z.input<typeof KnowledgeVersion> {
+  const { content_state, content_reason, content_message } = rest
+  return { version, type, content_state, content_reason, content_message, source_url, bytes, created_at }
+}
 
 export const listItems = defineList({
   name: "knowledge.list",
   summary: "List the organization's knowledge items, newest first.",
-  path,
+  path: "/v1/knowledge",
   access: reading,
   columns: ["title", "category", "type", "content_state", "id"],
   input: {
@@ -83,8 +45,8 @@ export const listItems = defineList({
   },
   collection: ItemCollection,
   where: filterOf,
-  items: { items: KnowledgeItem },
-  view: (item) => shownItem(item),
+  items: { items: KnowledgeResource.answer },
+  view: KnowledgeResource.show,
 })
 
 /** As the indexes have the fields: those between one that is asked for and the order are named with all their values. */
@@ -100,100 +62,15 @@ function filterOf({
   return { category, type, content_state: states }
 }
 
-export const getItem = defineOperation({
-  name: "knowledge.get",
-  summary: "Read a knowledge item with its whole text.",
-  http: { method: "GET", path: `${path}/{id}` },
-  access: reading,
-  hints: { readOnly: true, destructive: false, idempotent: true },
-  input: z.strictObject({ id: ItemId }),
-  output: KnowledgeItem,
-  errors: ["not_found"],
-  examples: [{ given: madeItem, input: thatItem }],
-  inject: { knowledge: Knowledge },
-  async handle({ input, caller, deps }) {
-    const organization = caller.organization.id
-    const item = await deps.knowledge.require(organization, input.id)
-    return shownItem(item, await deps.knowledge.text(organization, item))
-  },
-})
-
-export const updateItem = defineOperation({
-  name: "knowledge.update",
-  summary: "Change a knowledge item: only the fields that are given. A new content is a new version.",
-  description: "Takes back what a read answered. The text that was read before stays until the new version is read in.",
-  auditSize: ["content", "content_base64", "title", "description"],
-  http: { method: "PATCH", path: `${path}/{id}` },
-  access: writing,
-  hints: { readOnly: false, destructive: true, idempotent: true, openWorld: "by_job" },
-  input: z.strictObject({
-    id: ItemId,
-    title: itemFields.title.optional(),
-    description: itemFields.description.optional(),
-    category: itemFields.category.optional(),
-    type: itemFields.type.optional(),
-    content: itemFields.content.optional(),
-    content_base64: itemFields.content_base64.optional(),
-    upload_id: itemFields.upload_id.optional(),
-    url: itemFields.url.optional(),
-    expected_revision: z.int().min(1).optional().describe("Revision that was read; another one refuses the change."),
-    ...readOnlyInput(readOnlyItemFields),
-  }),
-  output: KnowledgeItem,
-  errors: ["invalid_argument", "not_found", "failed_precondition", "aborted"],
-  examples: [
-    {
-      given: madeItem,
-      input: { ...thatItem, content: "# Refunds\n\nWe refund within 14 days.", expected_revision: resultOf("item.revision") },
-    },
-  ],
-  inject: { knowledge: Knowledge, http: OutgoingHttp },
-  async handle({ input: { id, expected_revision, ...fields }, caller, deps, work }) {
-    const organization = caller.organization.id
-    const item = await deps.knowledge.require(organization, id)
-    requireRevision("knowledge item", item.revision, expected_revision)
-    const text = await deps.knowledge.text(organization, item)
-    const { type, content, content_base64, upload_id, url, ...rest } = omitReadOnly(fields, shownItem(item, text), readOnlyItemFields)
-    const change = Object.entries(rest).filter(([name, value]) => value !== undefined && item[name as keyof ItemFields] !== value)
-    const given = contentOf({ type: type ?? item.type, content_base64, upload_id, url, ...(content === text ? {} : { content }) })
-    if (!given && type !== undefined && type !== item.type) throw refused("type", "goes with a new content; give that as well")
-    if (given && "url" in given) deps.http.check(given.url)
-    if (change.length === 0 && !given) return shownItem(item, text)
-    const updated = await deps.knowledge.update(work, organization, item, Object.fromEntries(change) as Partial<ItemFields>, given)
-    return shownItem(updated, text)
-  },
-  onConflict: async ({ error }) => error,
-})
-
-export const deleteItem = defineOperation({
-  name: "knowledge.delete",
-  summary: "Delete a knowledge item with its versions; searches do not find it from then on.",
-  http: { method: "DELETE", path: `${path}/{id}` },
-  access: writing,
-  hints: { readOnly: false, destructive: true, idempotent: true },
-  input: z.strictObject({ id: ItemId }),
-  output: z.object({ id: Uuid, deleted: z.literal(true) }),
-  errors: ["not_found", "aborted"],
-  examples: [{ given: madeItem, input: thatItem }],
-  inject: { knowledge: Knowledge },
-  async handle({ input, caller, deps, work }) {
-    const organization = caller.organization.id
-    const item = await deps.knowledge.require(organization, input.id)
-    await deps.knowledge.remove(work, organization, item)
-    return { id: item.id, deleted: true as const }
-  },
-  onConflict: async ({ error }) => error,
-})
-
 export const listVersions = defineList({
   name: "knowledge.list_versions",
   summary: "List the versions of a knowledge item, newest first.",
-  path: `${path}/{id}/versions`,
+  path: "/v1/knowledge/{id}/versions",
   access: reading,
   columns: ["version", "type", "content_state", "content_reason", "created_at"],
-  input: { id: ItemId },
-  examples: [{ given: madeItem, input: thatItem }],
-  inject: { knowledge: Knowledge },
+  input: { id: KnowledgeResource.ref },
+  examples: [{ given: createdItem, input: thatItem }],
+  inject: { knowledge: KnowledgeToken },
   collection: VersionCollection,
   where: async ({ id }, { organization, deps }) => ({ item_id: (await deps.knowledge.require(organization, id)).id }),
   sort: { version: -1 },
@@ -204,14 +81,14 @@ export const listVersions = defineList({
 export const getVersion = defineOperation({
   name: "knowledge.get_version",
   summary: "Read a version of a knowledge item with its text.",
-  http: { method: "GET", path: `${path}/{id}/versions/{version}` },
+  http: { method: "GET", path: "/v1/knowledge/{id}/versions/{version}" },
   access: reading,
   hints: { readOnly: true, destructive: false, idempotent: true },
-  input: z.strictObject({ id: ItemId, version: z.coerce.number<number>().int().min(1).describe("Its number.") }),
+  input: z.strictObject({ id: KnowledgeResource.ref, version: z.coerce.number<number>().int().min(1).describe("Its number.") }),
   output: KnowledgeVersionText,
   errors: ["not_found"],
-  examples: [{ given: madeItem, input: { ...thatItem, version: 1 } }],
-  inject: { knowledge: Knowledge },
+  examples: [{ given: createdItem, input: { ...thatItem, version: 1 } }],
+  inject: { knowledge: KnowledgeToken },
   async handle({ input: { id, version }, caller, deps }) {
     const organization = caller.organization.id
     const item = await deps.knowledge.require(organization, id)

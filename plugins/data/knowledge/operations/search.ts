@@ -1,11 +1,10 @@
 // Searching knowledge.
 import { z } from "zod"
 import { defineOperation, giveWay, Pager, pageInput } from "#core"
-import { itemTypes } from "../collections.ts"
-import { Knowledge } from "../knowledge.ts"
+import { itemTypes, KnowledgeToken } from "../collections.ts"
+import { KnowledgeResource } from "../item.ts"
 import { highlights } from "../searching/highlight.ts"
 import { SearcherToken } from "../searching/search.ts"
-import { KnowledgeItem, shownItem } from "./resource.ts"
 
 const Explanation = z
   .object({
@@ -24,7 +23,7 @@ const Explanation = z
 
 const FoundItem = z
   .object({
-    ...KnowledgeItem.shape,
+    ...KnowledgeResource.answer.shape,
     score: z.number().describe("Compares within one search."),
     highlights: z
       .array(z.object({ text: z.string(), marks: z.array(z.object({ from: z.int(), to: z.int() })) }))
@@ -56,7 +55,7 @@ export const searchKnowledge = defineOperation({
   output: z.object({ items: z.array(FoundItem), next_cursor: z.string() }),
   errors: ["invalid_argument"],
   examples: [{ input: { q: "refund within 30 days", limit: 5 } }],
-  inject: { searcher: SearcherToken, knowledge: Knowledge, pager: Pager },
+  inject: { searcher: SearcherToken, knowledge: KnowledgeToken, pager: Pager },
   async handle({ input: { q, category, type, explain, limit, cursor }, caller, deps, signal }) {
     const organization = caller.organization.id
     const search = await deps.searcher.search(organization, q, { category, type }, { signal, log: caller.log })
@@ -76,7 +75,7 @@ export const searchKnowledge = defineOperation({
     for (const [at, found] of page.items.entries()) {
       await giveWay()
       items.push({
-        ...shownItem(found.item),
+        ...KnowledgeResource.show(found.item),
         score: found.score,
         highlights: highlights(texts[at] ?? "", search.asked).map(({ text, marks }) => ({ text, marks: [...marks] })),
         ...(explain ? { explanation: explanationOf(search.explain(found)) } : {}),

@@ -1,8 +1,8 @@
 // Reading a version in: fetched where it is at a URL, decoded here where it is text, and otherwise made text of in a process of
 // its own. What is wrong with the document ends the version; what is wrong with the way there is retried.
 import { AppError, type Deps, OutgoingHttp, Store, type UnitOfWork } from "#core"
-import { type ItemType, type StoredVersion, UploadCollection } from "../collections.ts"
-import { Knowledge, type Read } from "../knowledge.ts"
+import { type ItemType, KnowledgeToken, type StoredVersion, UploadCollection } from "../collections.ts"
+import type { Read } from "../knowledge.ts"
 import type { KnowledgeSettings } from "../settings.ts"
 import { Uploads } from "../uploads/uploads.ts"
 import { tooLong } from "./read-html.ts"
@@ -19,7 +19,7 @@ export interface ReadingDeps extends Deps<typeof Reading.inject> {
 type Fetched = { readonly type: ItemType; readonly pieces: readonly Uint8Array[]; readonly charset?: string } | Extract<Read, { ok: false }>
 
 export class Reading {
-  static readonly inject = { store: Store, http: OutgoingHttp, knowledge: Knowledge, uploads: Uploads }
+  static readonly inject = { store: Store, http: OutgoingHttp, knowledge: KnowledgeToken, uploads: Uploads }
   readonly #deps: ReadingDeps
 
   constructor(deps: ReadingDeps) {

@@ -2,10 +2,10 @@
 // as a collection that pages like any other. Entries of the index that their items have outlived are left out.
 import { AppError, type Collection, type Document, giveWay, type Logger, type Store, token } from "#core"
 import type { Models } from "../../../agents/models/index.ts"
-import { ItemCollection, type StoredItem } from "../collections.ts"
 import { unit } from "../indexing/indexer.ts"
 import type { Segments } from "../indexing/segments.ts"
 import { words } from "../indexing/tokens.ts"
+import { ItemCollection, type StoredItem } from "../item.ts"
 import { fused, type Hit, nearest, type Selection, WordQuery, type WordScore } from "./ranking.ts"
 
 export interface SearchDeps {

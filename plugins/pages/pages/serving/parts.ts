@@ -1,7 +1,8 @@
 // What other plugins bring to a served page: where its forms go, and where its events go. Pages know neither pipelines
 // nor analytics; a page without such plugins is served bare.
 import { defineExtensionPoint, token } from "#core"
-import type { StoredPage } from "../collections.ts"
+import type { StoredPage } from "../page.ts"
+import type { PageServing } from "./serve.ts"
 
 export interface Owner {
   readonly id: string
@@ -35,6 +36,8 @@ export interface PageParts {
 }
 
 export const PageParts = token<PageParts>("PageParts")
+
+export const Serving = token<PageServing>("PageServing")
 
 interface PartItems {
   readonly forms: readonly PageForms[]

@@ -1,11 +1,8 @@
 // The public routes of pages.
-import { Clock, defineRoute, PublicUrl, token } from "#core"
+import { Clock, defineRoute, PublicUrl } from "#core"
 import { PipelineEngine } from "#core/engine"
 import { takeForm } from "./form.ts"
-import { PageParts } from "./parts.ts"
-import type { PageServing } from "./serve.ts"
-
-export const Serving = token<PageServing>("PageServing")
+import { PageParts, Serving } from "./parts.ts"
 
 const whose = { org: "Slug of the organization.", page: "Slug of the page." }
 const fields = { type: "object", additionalProperties: true }

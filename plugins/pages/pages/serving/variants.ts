@@ -1,7 +1,7 @@
 // Which variant a visitor sees: by a hash of visitor and page, so that it is the same every time and on every node, and
 // close to the weights over many visitors; and which one they were shown, by what they send later. Pure.
 import { createHash } from "node:crypto"
-import type { Variant } from "../collections.ts"
+import type { Variant } from "../page.ts"
 
 /** Undefined only where nothing has a weight. Weights are taken in the order of the keys, so that reordering variants moves nobody. */
 export function chooseVariant(variants: readonly Variant[], visitor: string, page: string): Variant | undefined {

@@ -2,7 +2,7 @@
 // both say the same variant and session.
 import { randomBytes } from "node:crypto"
 import type { RouteRequest } from "#core"
-import type { StoredPage } from "../collections.ts"
+import type { StoredPage } from "../page.ts"
 import type { PageSettings } from "../settings.ts"
 import type { ShownSession, Visitors } from "../visitors.ts"
 import { campaignOf, campaignOr } from "./campaign.ts"
