@@ -8,6 +8,16 @@ export async function processorMs(run: () => unknown): Promise<number> {
   return (user + system) / 1_000
 }
 
+/**
+ * As `processorMs`, for a `run` that can be repeated. Repeats a run over the limit and returns the least: neighbours on the
+ * machine slow a run down, but the work itself takes its time in each run.
+ */
+export async function leastProcessorMs(limitMs: number, run: () => unknown): Promise<number> {
+  let leastMs = await processorMs(run)
+  for (let runs = 1; runs < 3 && leastMs >= limitMs; runs++) leastMs = Math.min(leastMs, await processorMs(run))
+  return leastMs
+}
+
 /** Milliseconds that it takes, without those in which this process or the whole machine stood still. */
 export async function runningMs(run: () => unknown): Promise<number> {
   const time = new RunningTime()
