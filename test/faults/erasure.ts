@@ -138,7 +138,7 @@ export const erasureFaults: readonly Fault[] = [
   },
   {
     rule: "A deleted account leaves its passkeys",
-    file: "plugins/platform/identity/passkeys/register.ts",
+    file: "plugins/platform/identity/index.ts",
     find: "void (await passkeys.removeAllOf(work, id))",
     replace: "undefined",
     test: "test/plugins/identity/account.test.ts",

@@ -7,6 +7,7 @@ import {
   Clock,
   changesOf,
   type Deps,
+  defineChannel,
   derivedUuid,
   type FieldsOf,
   type Filter,
@@ -33,11 +34,15 @@ import {
 } from "#core/engine"
 import { AutonomyGates } from "../autonomy/index.ts"
 import { ApiKeys, type CurrentReach, findPrincipal, Principals } from "../organizations/index.ts"
-import { approvalsChannel } from "./channel.ts"
-import { ApprovalCollection, type ApprovalState, digestKeyContext, type StoredApproval, sealContext } from "./collections.ts"
+import { ApprovalCollection, type ApprovalState, digestKeyContext, refuseHalves, type StoredApproval, sealContext } from "./collections.ts"
 import { stageNotice } from "./notice.ts"
 import { redactInput } from "./shown-input.ts"
-import { refuseHalves } from "./storable.ts"
+
+export const approvalsChannel = defineChannel({
+  name: "approvals",
+  scope: "approvals:read",
+  summary: "Approvals as they are filed, decided, expire and are carried out.",
+})
 
 /** The job that notes that nobody decided in time. */
 export const expireJobRef = jobRef("approvals.expire", z.object({ organization: z.string(), approval_id: z.string() }))

@@ -1,5 +1,5 @@
 // Approvals: what waits or waited for a person, with exactly what would be done, the decision and how it ended.
-import { type Document, defineCollection, type Json, type Sealed } from "#core"
+import { AppError, type Document, defineCollection, type Json, type Sealed } from "#core"
 import type { Hidden } from "./shown-input.ts"
 
 export const states = ["pending", "approved", "rejected", "expired", "done", "failed"] as const
@@ -81,3 +81,24 @@ export const ApprovalCollection = defineCollection<StoredApproval>()({
     ...(sealed === null ? [] : [{ path: "sealed", sealed, context: sealContext(id) }]),
   ],
 })
+
+// Text that not every store can hold is refused on all of them: half of a surrogate pair.
+
+/** Throws `invalid_argument` that names the first place. */
+export function refuseHalves(input: Json, path = ""): void {
+  const place = halfAt(input, path)
+  if (place === undefined) return
+  const message = "holds half of a surrogate pair (a lone surrogate), which cannot be stored"
+  throw new AppError("invalid_argument", `${place} ${message}.`, { reason: "invalid_fields", fields: [{ path: place, message }] })
+}
+
+function halfAt(value: Json, path: string): string | undefined {
+  if (typeof value === "string") return value.isWellFormed() ? undefined : path
+  if (typeof value !== "object" || value === null) return undefined
+  for (const [name, inside] of Object.entries(value)) {
+    const at = path === "" ? name : `${path}.${name}`
+    const half = name.isWellFormed() ? halfAt(inside, at) : at.toWellFormed()
+    if (half !== undefined) return half
+  }
+  return undefined
+}

@@ -3,17 +3,14 @@ import { z } from "zod"
 import { definePlugin, injected, Store } from "#core"
 import { Gatekeeper } from "#core/engine"
 import { Departures, Principals } from "../organizations/index.ts"
-import { Approvals } from "./approvals.ts"
-import { approvalsChannel } from "./channel.ts"
+import { Approvals, approvalsChannel } from "./approvals.ts"
 import { ApprovalCollection } from "./collections.ts"
-import { rejectRequestsOf } from "./departure.ts"
-import { expireJob } from "./expiry.ts"
-import { ApprovalLinks } from "./links.ts"
-import { noticeJob } from "./notice.ts"
+import { ApprovalLinks, noticeJob } from "./notice.ts"
 import { decideApproval, getApproval, listApprovals } from "./operations.ts"
 import { reasons } from "./reasons.ts"
+import { expireJob, rejectRequestsOf } from "./undecided.ts"
 
-export { type ApprovalLink, ApprovalLinks } from "./links.ts"
+export { type ApprovalLink, ApprovalLinks } from "./notice.ts"
 
 const dayMs = 86_400_000
 

@@ -1,10 +1,21 @@
 // Mail to an organization's admins about what began to wait: one for all of a minute.
 import { z } from "zod"
-import { defineJob, derivedUuid, type JobQueue, jobRef, PublicUrl, Store, timestamp, type UnitOfWork } from "#core"
+import { defineExtensionPoint, defineJob, derivedUuid, type JobQueue, jobRef, PublicUrl, Store, timestamp, type UnitOfWork } from "#core"
 import { Mailer } from "../../people/email/index.ts"
 import { Organizations } from "../organizations/index.ts"
 import { ApprovalCollection } from "./collections.ts"
-import { ApprovalLinks, apiLink } from "./links.ts"
+
+// The pages that mails about approvals link to: of the console, or the API itself.
+
+/** Returns the address of an approval's page. Without an id: of the list of pending approvals. */
+export type ApprovalLink = (approvalId?: string) => string
+
+/** The last item counts. Without an item mails link to the API. */
+export const ApprovalLinks = defineExtensionPoint<ApprovalLink>({ id: "approvals.links" })
+
+function apiLink(publicUrl: PublicUrl): ApprovalLink {
+  return (id) => `${publicUrl()}/v1/approvals${id === undefined ? "?state=pending" : `/${id}`}`
+}
 
 const minuteMs = 60_000
 /** Shown in one mail; the rest is counted. */

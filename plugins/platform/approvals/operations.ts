@@ -4,10 +4,9 @@ import { AnyJson, AppError, defineOperation, type Json, Pager, pageInput, result
 import { Actions, Declarations, fieldProblems, Jobs, literalConfig, Operations, risks } from "#core/engine"
 import { ApiKeys, Organizations, Principals } from "../organizations/index.ts"
 import { Approvals } from "./approvals.ts"
-import { ApprovalCollection, type StoredApproval, states } from "./collections.ts"
+import { ApprovalCollection, refuseHalves, type StoredApproval, states } from "./collections.ts"
 import { requireDecider } from "./deciders.ts"
-import { restoreRedacted } from "./restore.ts"
-import { refuseHalves } from "./storable.ts"
+import { restoreRedacted } from "./shown-input.ts"
 
 const Approval = z
   .object({

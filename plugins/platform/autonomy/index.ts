@@ -2,8 +2,7 @@
 import { z } from "zod"
 import { definePlugin, Store, token } from "#core"
 import { Declarations, declaredGates } from "#core/engine"
-import { AutonomyGateCollection, gatesId } from "./collections.ts"
-import { getGates, setGates } from "./operations.ts"
+import { AutonomyGateCollection, gatesId, getGates, setGates } from "./operations.ts"
 import { reasons } from "./reasons.ts"
 
 /** What an organization lets happen by itself. */

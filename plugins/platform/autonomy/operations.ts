@@ -1,9 +1,19 @@
 // Reading and replacing the list of gates.
 import { isDeepStrictEqual } from "node:util"
 import { z } from "zod"
-import { AppError, Clock, defineOperation, omitReadOnly, readOnlyInput, Store, timestamp } from "#core"
+import {
+  AppError,
+  Clock,
+  type Document,
+  defineCollection,
+  defineOperation,
+  derivedUuid,
+  omitReadOnly,
+  readOnlyInput,
+  Store,
+  timestamp,
+} from "#core"
 import { Declarations, declaredGates, didYouMean, risks } from "#core/engine"
-import { AutonomyGateCollection, gatesId } from "./collections.ts"
 
 const GateResource = z
   .object({
@@ -89,3 +99,21 @@ export const setGates = defineOperation({
     return { gates: gates ?? names, gate_everything: gates === null }
   },
 })
+
+interface StoredGates extends Document {
+  gates: string[] | null
+  updated_at: string
+}
+
+/** The gates that an organization chose; without a document, and where `gates` is null, every gate holds. */
+export const AutonomyGateCollection = defineCollection<StoredGates>()({
+  name: "autonomy_gates",
+  scope: "organization",
+  times: ["updated_at"],
+  indexes: [],
+})
+
+/** The one document of an organization. */
+export function gatesId(organization: string): string {
+  return derivedUuid(organization, "autonomy-gates")
+}

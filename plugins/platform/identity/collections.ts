@@ -1,6 +1,42 @@
 // The stored form of users and of their sessions.
-import { type Document, defineCollection } from "#core"
+import { type Document, defineCollection, derivedUuid } from "#core"
 import type { SignIn } from "#core/engine"
+import type { MailedCode } from "./mailed-code.ts"
+
+/** One attempt to sign in. Its id follows from the nonce in the browser's cookie. */
+export interface SignInAttempt extends MailedCode {
+  email: string
+  method: SignIn["method"]
+  /** SHA-256 of the link's token. */
+  link_hash: string
+  /** Browser and address of the request, for the mail. */
+  device: string
+  address: string
+  /** Of the first owner: the user and the name to set, and the operator's link. */
+  claim: { user_id: string; name: string; link_id: string } | null
+}
+
+/** The stored form of sign-in attempts. No code, link or nonce is stored: only hashes. */
+export const SignInAttemptsCollection = defineCollection<SignInAttempt>()({
+  name: "sign_in_codes",
+  scope: "global",
+  times: ["created_at", "expires_at"],
+  indexes: [],
+  expires: "expires_at",
+})
+
+/** A used link of an operator. Its id follows from the link's. */
+interface UsedLink extends Document {
+  expires_at: string
+}
+
+export const UsedLinksCollection = defineCollection<UsedLink>()({
+  name: "operator_links",
+  scope: "global",
+  times: ["expires_at"],
+  indexes: [],
+  expires: "expires_at",
+})
 
 export interface User extends Document {
   /** Lower case. */
@@ -52,3 +88,22 @@ export const UserSessionsCollection = defineCollection<UserSession>()({
   indexes: [{ fields: ["key_id"], unique: true }, { fields: ["user_id", "-id"] }],
   expires: "kept_until",
 })
+
+/** A pending change; its id follows from the user's. */
+export interface AddressChange extends MailedCode {
+  email: string
+}
+
+/** The stored form of changes of an address. */
+export const AddressChangesCollection = defineCollection<AddressChange>()({
+  name: "address_changes",
+  scope: "global",
+  times: ["created_at", "expires_at"],
+  indexes: [],
+  expires: "expires_at",
+})
+
+/** A user has one pending change. */
+export function changeId(user: string): string {
+  return derivedUuid("address change", user)
+}

@@ -1,16 +1,43 @@
 // Users, and the sessions that they begin. Organizations keep memberships and keys.
 import { z } from "zod"
-import { CacheInvalidation, Clock, definePlugin, Ids, Settings, Store, token } from "#core"
-import { UserAgents } from "#core/engine"
-import { registerAccount } from "./account/register.ts"
-import { UserSessionsCollection, UsersCollection } from "./collections.ts"
+import {
+  CacheInvalidation,
+  Clock,
+  definePlugin,
+  Ids,
+  JobQueue,
+  Log,
+  PublicUrl,
+  type Registrar,
+  Settings,
+  Store,
+  token,
+  UnitsOfWork,
+  Vault,
+} from "#core"
+import { importedAtStart, UserAgents } from "#core/engine"
+import { AddressChanges, createAddressChanges } from "./account/address-changes.ts"
+import { addressCodeMail } from "./account/address-mail.ts"
+import { changeAddress, confirmAddress, deleteAccount } from "./account/operations.ts"
+import { createRecovery, Recovery } from "./account/recovery.ts"
+import {
+  AddressChangesCollection,
+  SignInAttemptsCollection,
+  UsedLinksCollection,
+  UserSessionsCollection,
+  UsersCollection,
+} from "./collections.ts"
 import { createLastUse, type LastUse, lastUseNeeds } from "./last-use.ts"
 import { updateMe } from "./operations/me.ts"
 import { endOtherSessions, endSession, listSessions } from "./operations/sessions.ts"
-import { registerPasskeys } from "./passkeys/register.ts"
+import { webauthn, webauthnDecoders } from "./passkeys/answers.ts"
+import { PasskeyChallengesCollection, PasskeysCollection } from "./passkeys/collections.ts"
+import { addPasskey, listPasskeys, offerPasskey, removePasskey, renamePasskey } from "./passkeys/operations.ts"
+import { createPasskeys, Passkeys } from "./passkeys/passkeys.ts"
+import { createPasskeySignIns, PasskeySignIns } from "./passkeys/sign-in.ts"
+import { noticeMail } from "./person-mail.ts"
 import { reasons } from "./reasons.ts"
 import { createSignInCodes, SignInCodes, signInCodesNeeds } from "./sign-in/codes.ts"
-import { SignInAttemptsCollection, UsedLinksCollection } from "./sign-in/collections.ts"
 import { CodeCountsCollection } from "./sign-in/limits.ts"
 import { signInLinkCommand } from "./sign-in/link-command.ts"
 import { signInMail } from "./sign-in/mail.ts"
@@ -25,13 +52,11 @@ export { createLastUse, type LastUse } from "./last-use.ts"
 export { SixDigits } from "./mailed-code.ts"
 export { PasskeyAnswer } from "./passkeys/answers.ts"
 export { PasskeySignIns } from "./passkeys/sign-in.ts"
-export { requirePerson } from "./person.ts"
 export { type CodeSent, type Proof, SignInCodes } from "./sign-in/codes.ts"
-export { isUnclaimed, unclaimedOwner } from "./sign-in/first-owner.ts"
 export { createOperatorLink, type LinkTarget } from "./sign-in/operator-links.ts"
 export { type Browser, SignIns } from "./sign-in/sign-ins.ts"
 export { type OpenedSession, UserSessions } from "./user-sessions.ts"
-export { type Departure, Users } from "./users.ts"
+export { type Departure, isUnclaimed, requirePerson, Users, unclaimedOwner } from "./users.ts"
 
 const SessionUses = token<LastUse>("last use of sessions")
 
@@ -86,3 +111,44 @@ export default definePlugin({
     })
   },
 })
+
+/** Declares a person's own account. */
+function registerAccount(reg: Registrar, settings: { readonly codes_per_email_hour: number }): void {
+  reg.collections(AddressChangesCollection)
+  reg.jobs(noticeMail, addressCodeMail)
+  reg.operations(changeAddress, confirmAddress, deleteAccount)
+  reg.provide(AddressChanges, {
+    inject: { store: Store, works: UnitsOfWork, clock: Clock, vault: Vault, queue: JobQueue, users: Users, sessions: UserSessions },
+    create(deps) {
+      const changes = createAddressChanges(deps, { perEmail: settings.codes_per_email_hour })
+      deps.users.onDeparture((work, { id }) => changes.drop(work, id))
+      return changes
+    },
+  })
+  reg.provide(Recovery, {
+    inject: { sessions: UserSessions, passkeys: Passkeys, changes: AddressChanges, queue: JobQueue, clock: Clock },
+    create: createRecovery,
+  })
+}
+
+/** Declares passkeys. */
+function registerPasskeys(reg: Registrar): void {
+  reg.collections(PasskeysCollection, PasskeyChallengesCollection)
+  reg.operations(listPasskeys, offerPasskey, addPasskey, renamePasskey, removePasskey)
+  reg.run(
+    "passkey library",
+    importedAtStart(() => Promise.all([webauthn(), webauthnDecoders()])),
+  )
+  reg.provide(Passkeys, {
+    inject: { store: Store, clock: Clock, publicUrl: PublicUrl, users: Users },
+    create({ users, ...deps }) {
+      const passkeys = createPasskeys(deps)
+      users.onDeparture(async (work, { id }) => void (await passkeys.removeAllOf(work, id)))
+      return passkeys
+    },
+  })
+  reg.provide(PasskeySignIns, {
+    inject: { store: Store, clock: Clock, publicUrl: PublicUrl, works: UnitsOfWork, users: Users, signIns: SignIns, log: Log },
+    create: createPasskeySignIns,
+  })
+}

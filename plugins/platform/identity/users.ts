@@ -1,8 +1,11 @@
 // Users of the service: created, read, changed and deleted. Organizations keep their own memberships.
 import {
+  type AnyCaller,
+  AppError,
   allKeys,
   CacheInvalidation,
   Clock,
+  callerKind,
   type Deps,
   type Filter,
   Ids,
@@ -106,4 +109,50 @@ export function createUsers({ store, invalidation, clock, ids }: Deps<typeof use
 
 function normalEmail(email: string): string {
   return email.trim().toLowerCase()
+}
+
+interface Person {
+  readonly user: User
+  /** Id of the session. */
+  readonly session: string
+}
+
+/** Throws `permission_denied` for an agent, for a key without a user, and for a key that acts in a managed organization. */
+export function userOf(caller: AnyCaller): string {
+  const { user, manager } = caller
+  if (user && !manager && callerKind(caller) !== "agent") return user.id
+  const message = "This call is about a person; use a session, or a key that a person created, in its own organization."
+  throw new AppError("permission_denied", message, { reason: "no_person" })
+}
+
+/** Throws `permission_denied` for a key, a token and a session opened with a key. A leaked key must not become a sign-in. */
+export async function requirePerson({ signIn, user, credential }: AnyCaller, users: Users, action: string): Promise<Person> {
+  const account = signIn && user && (await users.get(user.id))
+  if (account) return { user: account, session: credential.id }
+  const message = `${action} needs a person who signed in by mail or passkey; keys and sessions opened with keys have no account.`
+  throw new AppError("permission_denied", message, { reason: "not_a_person" })
+}
+
+/** Address of first users from earlier versions. */
+const placeholder = "owner@localhost"
+
+/** The first user has no name and no address until an operator's link, or the first key, sets both. */
+export function isUnclaimed({ email }: Pick<User, "email">): boolean {
+  return email === "" || email === placeholder
+}
+
+export async function unclaimedOwner(store: Store): Promise<User | undefined> {
+  return await store.open(UsersCollection).first({ email: { $in: ["", placeholder] } })
+}
+
+/** Stages the name and the address of the first user. Throws `already_exists` for another user's address. */
+export async function claim(work: UnitOfWork, users: Users, owner: User, input: { name: string; email: string }): Promise<User> {
+  const holder = await users.byEmail(input.email)
+  // A concurrent claim gave the owner this address. The update below conflicts.
+  if (holder && holder.id !== owner.id) {
+    const message = `email: another user has the address "${input.email}"; give another one, or sign in with it.`
+    throw new AppError("already_exists", message, { reason: "email_taken" })
+  }
+  users.update(work, owner.id, input, { email: owner.email })
+  return { ...owner, ...input }
 }

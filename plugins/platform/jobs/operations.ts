@@ -1,10 +1,22 @@
 // The operations over an organization's jobs. A job that is done is gone; one that used up its tries is kept as `dead`
 // until someone has it retried.
 import { z } from "zod"
-import { AnyJson, AppError, defineOperation, type Filter, JobQueue, Pager, pageInput, resultOf, Store, Timestamp, Uuid } from "#core"
+import {
+  AnyJson,
+  AppError,
+  defineOperation,
+  type Filter,
+  JobQueue,
+  Pager,
+  pageInput,
+  resultOf,
+  Store,
+  Timestamp,
+  type UnitOfWork,
+  Uuid,
+} from "#core"
 import { JobCollection, type JobDocument, PipelineEngine, PipelineSource } from "#core/engine"
 import { EventPipelines } from "../../capture/pipelines/index.ts"
-import { executionOf, stageRetry } from "./retry.ts"
 
 const State = z.enum(["queued", "dead"])
 
@@ -191,4 +203,37 @@ function toResource(job: JobDocument): z.input<typeof Job> {
     execution_id: executionOf(job)?.execution_id ?? null,
     created_at,
   }
+}
+
+// Trying a dead job again. The job of deferred steps is only half of the story: what failed stands in the journal entry
+// too, so the engine, which knows both, does that.
+
+const deferredType = "pipeline.deferred"
+const DeferredPayload = z.object({ pipeline_id: z.uuid(), execution_id: z.uuid() })
+
+/** undefined where the job is not deferred work of a pipeline. */
+function executionOf(job: JobDocument): z.infer<typeof DeferredPayload> | undefined {
+  if (job.type !== deferredType) return undefined
+  return DeferredPayload.safeParse(job.payload).data
+}
+
+interface Services {
+  readonly queue: JobQueue
+  readonly engine: PipelineEngine
+  readonly source: PipelineSource
+}
+
+/** Stages it; returns the ids of the steps that are retried, none where the job is not a pipeline's. */
+async function stageRetry(services: Services, organization: string, job: JobDocument, work: UnitOfWork): Promise<readonly string[]> {
+  const execution = executionOf(job)
+  if (execution === undefined) {
+    services.queue.revive(work, job.id)
+    return []
+  }
+  const pipeline = await services.source.byId(organization, execution.pipeline_id)
+  if (!pipeline) {
+    const message = `The pipeline of job ${job.id} was deleted; its deferred steps cannot be retried.`
+    throw new AppError("failed_precondition", message, { reason: "execution_gone" })
+  }
+  return services.engine.retry(pipeline, execution.execution_id, work)
 }

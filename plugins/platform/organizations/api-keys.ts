@@ -5,8 +5,7 @@ import { credentialsTopic, type Role } from "#core/engine"
 import { generateKey, hashKey, type KeyKind, type KeyText, type UserSessions } from "../identity/index.ts"
 import { KeyOwnersCollection, KeysCollection, type Organization, type StoredKey } from "./collections.ts"
 import type { Organizations } from "./directory.ts"
-import { type Origins, originsOf, originsOfNew, type Party } from "./origins.ts"
-import type { Author } from "./principals.ts"
+import { type Author, type Origins, originsOf, originsOfNew, type Party } from "./origins.ts"
 import { keyWithin, personalReach, reach } from "./reach.ts"
 
 export interface NewKey {

@@ -11,9 +11,8 @@ import {
 } from "#core/engine"
 import { hashKey, type KeyText, type LastUse, parseKey, textKind, type UserSession, type UserSessions } from "../identity/index.ts"
 import { KeyOwnersCollection, KeysCollection, type StoredKey } from "./collections.ts"
-import type { Organizations } from "./directory.ts"
+import { type Organizations, refuseOrganization, toReference } from "./directory.ts"
 import { linkOf, managerOf, personalReach, reach, type StoredCredential } from "./reach.ts"
-import { refuseOrganization, toReference } from "./references.ts"
 
 interface AuthenticatorDeps {
   readonly store: Store

@@ -1,5 +1,5 @@
 // The stored form of organizations, memberships and keys.
-import { type Document, defineCollection, type Sealed } from "#core"
+import { type Collection, type Document, defineCollection, type Sealed, type StagedCollection, timestamp } from "#core"
 import type { Role } from "#core/engine"
 import type { KeyKind } from "../identity/index.ts"
 
@@ -165,4 +165,33 @@ export const SigningKeysCollection = defineCollection<SigningKey>()({
 /** What the private half of a signing key is sealed with. */
 export function signingKeyContext(kid: string): string {
   return `signing key ${kid}`
+}
+
+// Counts of one day (UTC), such as the invitations of an organization. Each count is a stored document, so a limit is exact on
+// several nodes.
+
+export interface DayCount extends Document {
+  count: number
+  expires_at: string
+}
+
+interface DayLimit {
+  readonly now: number
+  readonly limit: number
+  idOf(day: string): string
+  readonly stored: Collection<DayCount>
+  readonly staged: StagedCollection<DayCount>
+}
+
+const dayMs = 86_400_000
+
+/** Stages one more. Returns the seconds until the next day if the limit is reached. The last place of a day has one winner. */
+export async function countToday({ now, limit, idOf, stored, staged }: DayLimit): Promise<number | undefined> {
+  const day = Math.floor(now / dayMs)
+  const id = idOf(String(day))
+  const count = (await stored.get(id))?.count
+  if ((count ?? 0) >= limit) return Math.ceil(((day + 1) * dayMs - now) / 1_000)
+  if (count === undefined) staged.insert({ id, count: 0, expires_at: timestamp((day + 2) * dayMs) }, { ifPresent: "keep" })
+  staged.update(id, { $inc: { count: 1 } }, { where: { count: { $lt: limit } } })
+  return undefined
 }

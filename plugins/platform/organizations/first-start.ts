@@ -194,3 +194,21 @@ function writeBootstrapFile(file: string, content: BootstrapFile): void {
   writeFileSync(draft, `${JSON.stringify(content, null, 2)}\n`, { mode: 0o600, flag: "wx", flush: true })
   renameSync(draft, file)
 }
+
+// What the start prints: the address, the organization, and the key, the one time it is shown.
+
+/** Only a terminal shows the key if a file has it: logs keep what is written to them. */
+export function greeting(bootstrap: Bootstrap, baseUrl: string, isTerminal: boolean): string {
+  bootstrap.listening(baseUrl)
+  const { organization, adminKey, file } = bootstrap
+  const lines = [
+    "",
+    "Millrace is listening.",
+    `  base address   ${baseUrl}`,
+    `  organization   ${organization?.slug ?? ""} (${organization?.id ?? ""})`,
+  ]
+  if (adminKey !== null && (isTerminal || !file))
+    lines.push(`  admin key      ${adminKey}`, `                 shown this once${file ? `; also in ${file}` : ""}`)
+  else if (file) lines.push(`  admin key      in ${file}`)
+  return lines.join("\n")
+}

@@ -1,7 +1,20 @@
 // Organizations, the people in them, and the keys by which they and their programs are known.
 import { z } from "zod"
-import { CacheInvalidation, Clock, definePlugin, Ids, Log, Settings, Store, token, UnitsOfWork, Vault } from "#core"
-import { Authenticator, Listening, operatorPurpose, ViewerTokens } from "#core/engine"
+import {
+  CacheInvalidation,
+  Clock,
+  definePlugin,
+  Ids,
+  Log,
+  type Registrar,
+  Settings,
+  Store,
+  timestamp,
+  token,
+  UnitsOfWork,
+  Vault,
+} from "#core"
+import { Authenticator, Listening, operatorPurpose, type RehearsalContext, StagedWork, ViewerTokens } from "#core/engine"
 import { createLastUse, generateKey, type LastUse, UserSessions, Users } from "../identity/index.ts"
 import { ApiKeys, createApiKeys } from "./api-keys.ts"
 import { createAuthenticator } from "./authenticator.ts"
@@ -10,14 +23,15 @@ import {
   KeyOwnersCollection,
   KeysCollection,
   MembershipsCollection,
+  newOrganization,
+  OrganizationSlugsCollection,
   OrganizationsCollection,
   SigningKeysCollection,
 } from "./collections.ts"
 import { createOrganizations, Organizations, TimeZoneHooks } from "./directory.ts"
-import { Bootstrap, FirstStart } from "./first-start.ts"
-import { greeting } from "./greeting.ts"
+import { Bootstrap, FirstStart, greeting } from "./first-start.ts"
 import { Management } from "./management.ts"
-import { Departures } from "./members/departures.ts"
+import { Departures } from "./members/members.ts"
 import { inviterDeparture, memberSettings, registerMembers } from "./members/register.ts"
 import { createKey, listKeys, revokeKey } from "./operations/api-keys.ts"
 import { listMembers } from "./operations/identity.ts"
@@ -33,12 +47,15 @@ import {
 import { getMe, switchOrganization } from "./operations/me.ts"
 import { setStaff } from "./operations/staff.ts"
 import { createViewerSession } from "./operations/viewer-sessions.ts"
-import { Principals } from "./principals.ts"
+import { Principals } from "./origins.ts"
 import { reasons } from "./reasons.ts"
-import { rehearsedOrganization } from "./rehearsal.ts"
 import { createSessions, Sessions, sessionsNeeds } from "./sessions.ts"
+import { archiveOrganization, restoreOrganization } from "./tenants/archive.ts"
+import { Creation, CreationCountsCollection, type CreationRules, createCreation, creationNeeds, selfServices } from "./tenants/creation.ts"
 import { getOrganization, updateOrganization } from "./tenants/organization.ts"
-import { registerTenants, tenantSettings } from "./tenants/register.ts"
+import { createOrganization, listOrganizations } from "./tenants/organizations.ts"
+import { createPausing, Pausing, pausingNeeds } from "./tenants/pausing.ts"
+import { resumeOrganization, suspendOrganization } from "./tenants/suspension.ts"
 import { createViewerSessions, ViewerSessions, viewerSessionsNeeds } from "./viewer-sessions.ts"
 
 export { generateKey, parseKey, type User } from "../identity/index.ts"
@@ -46,13 +63,35 @@ export { ApiKeys, type CurrentReach } from "./api-keys.ts"
 export type { Organization } from "./collections.ts"
 export { Organizations, organizationsTopic, type TimeZoneHook, TimeZoneHooks } from "./directory.ts"
 export { Bootstrap } from "./first-start.ts"
-export { type Departure, type DepartureHook, Departures, type LeftBehind } from "./members/departures.ts"
 export { Joining } from "./members/invitations/joining.ts"
-export { isStillMember, memberLinkOf } from "./members/member-link.ts"
-export { type Origins, userOrigin } from "./origins.ts"
-export { type Author, type FindPrincipal, findPrincipal, Principals } from "./principals.ts"
+export { type Departure, type DepartureHook, Departures, type LeftBehind } from "./members/members.ts"
+export { type Author, type FindPrincipal, findPrincipal, type Origins, Principals, userOrigin } from "./origins.ts"
 export { Sessions } from "./sessions.ts"
-export { ViewerSessions } from "./viewer-sessions.ts"
+export { isStillMember, memberLinkOf, ViewerSessions } from "./viewer-sessions.ts"
+
+/** Settings of this part. */
+const tenantSettings = {
+  self_service: z
+    .enum(selfServices)
+    .default("owners")
+    .describe("Creators of organizations, beside the operator: nobody, owners of an organization, or everyone with a membership."),
+  max_created_per_day: z.int().min(1).max(1_000).default(20).describe("Organizations that one user creates on one day of UTC."),
+}
+
+function registerTenants(reg: Registrar, settings: CreationRules): void {
+  reg.collections(OrganizationSlugsCollection, CreationCountsCollection)
+  reg.operations(createOrganization, listOrganizations)
+  reg.operations(archiveOrganization, restoreOrganization, suspendOrganization, resumeOrganization)
+  reg.provide(Pausing, {
+    inject: pausingNeeds,
+    create: createPausing,
+    start: (pausing) => pausing.start(),
+  })
+  reg.provide(Creation, {
+    inject: creationNeeds,
+    create: (deps) => createCreation(deps, settings),
+  })
+}
 
 /** The organizations as the first start needs them: before it has run. */
 const Directory = token<Organizations>("organizations directory")
@@ -155,3 +194,13 @@ export default definePlugin({
     reg.provide(ViewerSessions, { inject: viewerSessionsNeeds, create: createViewerSessions })
   },
 })
+
+/** The organization of a rehearsal. A fresh one each time; an earlier one of its slug gives way. */
+async function rehearsedOrganization({ caller: { organization }, store, now }: RehearsalContext): Promise<void> {
+  const work = new StagedWork(`rehearsal:${organization.id}`)
+  const organizations = work.in(OrganizationsCollection)
+  const earlier = await store.open(OrganizationsCollection).first({ slug: organization.slug })
+  if (earlier) organizations.remove(earlier.id)
+  organizations.insert({ ...newOrganization, ...organization, created_at: timestamp(now) })
+  await store.commit(work.commit)
+}

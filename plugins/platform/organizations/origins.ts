@@ -1,6 +1,7 @@
 // Where a credential comes from: its first credential, and each user and manager on the way. Two credentials that share an
 // origin belong together, so neither decides about requests of the other.
-import type { Store } from "#core"
+import { defineExtensionPoint, type Store } from "#core"
+import type { Role } from "#core/engine"
 import type { StoredKey } from "./collections.ts"
 import type { Organizations } from "./directory.ts"
 import { keyWithin } from "./reach.ts"
@@ -61,4 +62,32 @@ function ownOrigins({ user_id, manager_id }: Pick<StoredKey, "user_id" | "manage
 
 function managerOrigin(organization: string): string {
   return `manager:${organization}`
+}
+
+/** Somebody who decided what a program does. */
+export interface Author extends Party {
+  readonly credential_id: string
+}
+
+interface Principal {
+  readonly role: Role
+  /** The program does only what this author may do. Null for a program from before authors were stored. */
+  readonly maker: Author | null
+  /** Everybody who wrote some of it, the maker included. */
+  readonly authors: readonly Author[]
+  mayCall(operation: string): boolean
+}
+
+export type FindPrincipal = (organization: string, id: string) => Promise<Principal | undefined>
+
+/** Finds the principals of one kind, such as heartbeats. */
+export const Principals = defineExtensionPoint<FindPrincipal>({ id: "organizations.principals" })
+
+/** Returns undefined for a key, and for a deleted program. */
+export async function findPrincipal(kinds: readonly FindPrincipal[], organization: string, id: string): Promise<Principal | undefined> {
+  for (const find of kinds) {
+    const principal = await find(organization, id)
+    if (principal) return principal
+  }
+  return undefined
 }

@@ -3,8 +3,7 @@ import { type AnyCaller, type Caller, roleAtLeast, type Store, type UnitOfWork }
 import type { ManagementLink, Role } from "#core/engine"
 import type { UserSessions } from "../identity/index.ts"
 import { KeysCollection, type Organization, type StoredKey } from "./collections.ts"
-import type { Organizations } from "./directory.ts"
-import { toReference } from "./references.ts"
+import { type Organizations, toReference } from "./directory.ts"
 
 /** A stored key and its organization. */
 export interface StoredCredential {

@@ -2,11 +2,10 @@
 // variant, they were made. The signing key is made once for all nodes and kept sealed.
 import { createHash } from "node:crypto"
 import { CompactSign, type CryptoKey, errors, exportJWK, generateKeyPair, importJWK, jwtVerify } from "jose"
-import { AppError, Clock, type Deps, Ids, Store, timestamp, token, UnitsOfWork, Vault } from "#core"
+import { AppError, type Caller, Clock, type Deps, Ids, Store, timestamp, token, UnitsOfWork, Vault } from "#core"
 import type { ManagementLink } from "#core/engine"
 import { type SigningKey, SigningKeysCollection, signingKeyContext } from "./collections.ts"
 import { Organizations } from "./directory.ts"
-import { isStillMember, type MemberLink } from "./members/member-link.ts"
 
 export interface ViewerClaims {
   readonly organization_id: string
@@ -123,4 +122,32 @@ async function generateSigningKey(vault: Vault, created_at: string): Promise<Sig
   if (!kty || !crv || !x || !d) throw new AppError("internal", "The generated EdDSA key cannot be exported.", { reason: "internal" })
   const kid = createHash("sha256").update(x).digest("base64url").slice(0, 16)
   return { id: keyId, kid, public_jwk: { kty, crv, x }, private_jwk: vault.seal(d, signingKeyContext(kid)), created_at }
+}
+
+// The membership behind a link or token. Both end with it.
+
+/** One period in which a person belongs to an organization. Joining again begins another period. */
+interface MemberLink {
+  readonly home_id: string
+  readonly user_id: string
+  /** RFC 3339. */
+  readonly since: string
+}
+
+/** Returns the membership behind a caller, in the organization or in its manager. Undefined for a service key. */
+export async function memberLinkOf(
+  organizations: Pick<Organizations, "membership">,
+  { user, organization, manager }: Pick<Caller, "user" | "organization" | "manager">,
+): Promise<MemberLink | undefined> {
+  const home_id = manager?.id ?? organization.id
+  const membership = user && (await organizations.membership(home_id, user.id))
+  return membership && { home_id, user_id: user.id, since: membership.created_at }
+}
+
+/** Returns false after the person left, also after joining again. */
+export async function isStillMember(
+  organizations: Pick<Organizations, "membership">,
+  { home_id, user_id, since }: MemberLink,
+): Promise<boolean> {
+  return (await organizations.membership(home_id, user_id))?.created_at === since
 }

@@ -2,16 +2,22 @@
 // over all of it. Trying again is the job queue's business.
 import type { Agent } from "undici"
 import { AppError, type Clock, type OutgoingHttp, type OutgoingRequest, type OutgoingResponse } from "#core"
-import { type CoreConfig, type Destinations, giveUpAfter, type OutgoingCapture, systemClock, traceHeaders } from "#core/engine"
+import {
+  type CoreConfig,
+  type Destinations,
+  giveUpAfter,
+  type OutgoingCapture,
+  type OutgoingResult,
+  systemClock,
+  traceHeaders,
+} from "#core/engine"
 import { parseHostRule } from "./address-policy.ts"
 import { acceptedEncodings, jsonOf, readBounded, textOf } from "./body.ts"
 import { explain } from "./failures.ts"
 import { guardedConnect, type Resolve } from "./guarded-connect.ts"
 import { checkHeaders } from "./headers.ts"
-import { outcomeOf } from "./outcome.ts"
 import { Pools } from "./pools.ts"
-import { type Hop, nextHop } from "./redirect.ts"
-import { checkLiteral, parseTarget } from "./target.ts"
+import { checkLiteral, type Hop, nextHop, parseTarget } from "./redirect.ts"
 
 const methods: ReadonlySet<string> = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"])
 
@@ -152,4 +158,34 @@ function firstHop(request: OutgoingRequest): Hop {
   headers["user-agent"] ??= "Millrace"
   headers["accept-encoding"] = acceptedEncodings
   return { url: parseTarget(request.url), method, headers, body: request.body }
+}
+
+/** Returns a client whose calls belong to the organization, unless a call names another. */
+export function asOrganization(http: OutgoingHttp, organization: string): OutgoingHttp {
+  return {
+    fetch: (request) => http.fetch({ organization, ...request }),
+    send: (request) => http.send({ organization, ...request }),
+    check: (url) => http.check(url),
+  }
+}
+
+// What a step makes of an answer: 2xx becomes a bounded result, anything else a failure that says whether trying again
+// makes sense. The answer's text stays out of the error, which ends up in logs and journals.
+
+const maxCharacters = 65_536
+const worthRetrying: ReadonlySet<number> = new Set([408, 425, 429])
+
+/** Throws `unavailable` for 408, 425, 429 and 5xx, `failed_precondition` with `retryable: false` for other statuses outside 2xx. */
+export function outcomeOf(response: OutgoingResponse): OutgoingResult {
+  const { status } = response
+  if (status >= 200 && status < 300) {
+    const truncated = response.text.length > maxCharacters
+    return { status, body: truncated ? response.text.slice(0, maxCharacters).toWellFormed() : (response.json ?? response.text), truncated }
+  }
+  const retryable = worthRetrying.has(status) || status >= 500
+  const message = `${response.origin} answered ${status}${retryable ? "" : "; a retry would not help"}.`
+  if (!retryable) throw new AppError("failed_precondition", message, { reason: "unexpected_status", status, retryable })
+  const after = Number(response.headers["retry-after"])
+  const options = Number.isFinite(after) && after > 0 ? { retryAfterS: Math.min(after, 86_400) } : {}
+  throw new AppError("unavailable", message, { reason: "receiver_unavailable", status, retryable }, options)
 }

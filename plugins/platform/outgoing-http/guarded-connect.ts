@@ -1,11 +1,12 @@
 // How outgoing sockets are opened. The check stands where the connection is made, on the addresses that the resolver
 // just gave and that the socket then uses, so a name that answers differently the second time gains nothing.
-import type { LookupAddress, LookupOptions } from "node:dns"
-import { lookup as systemLookup } from "node:dns"
-import { isIP, type LookupFunction } from "node:net"
+import { type LookupAddress, type LookupOptions, lookup as systemLookup } from "node:dns"
+import { isIP, type LookupFunction, type Socket } from "node:net"
 import type { buildConnector } from "undici"
-import { AppError } from "#core"
-import { type HostRule, isAllowed, refusedRange } from "./address-policy.ts"
+import { AppError, token } from "#core"
+import type { CoreConfig } from "#core/engine"
+import { type HostRule, isAllowed, parseHostRule, refusedRange } from "./address-policy.ts"
+import { explain } from "./failures.ts"
 
 /** Resolves a name to all of its addresses; the system's resolver unless a test brings its own. */
 export type Resolve = (
@@ -68,5 +69,33 @@ function checkedLookup(host: string, port: string, open: boolean, resolve: Resol
       if (options.all) return callback(null, addresses)
       callback(null, first.address, first.family)
     })
+  }
+}
+
+export interface OutgoingSockets {
+  /** A connected TCP socket. Throws AppError as `OutgoingHttp.fetch` does: `failed_precondition` (reason `address_refused`) for what is out of bounds. */
+  open(host: string, port: number, signal: AbortSignal): Promise<Socket>
+}
+
+/**
+ * Bare connections out, for what speaks more than one call at a time (the proxy in front of a browser), under the same
+ * policy as every call: the check stands where the connection is made.
+ */
+export const OutgoingSockets = token<OutgoingSockets>("OutgoingSockets")
+
+export function createOutgoingSockets(settings: CoreConfig["outgoing"], resolve?: Resolve): OutgoingSockets {
+  const connect = guardedConnect(settings.allow_hosts.map(parseHostRule), settings.timeout_ms, resolve)
+  return {
+    open: (host, port, signal) =>
+      new Promise((onOpen, fail) => {
+        const origin = `${host}:${port}`
+        // The port is always named: without one the connector would take the scheme's own.
+        connect({ hostname: host, host: origin, protocol: "http:", port: String(port) }, (error, socket) => {
+          if (error) return fail(explain(error, origin, signal))
+          if (!signal.aborted) return onOpen(socket)
+          socket.destroy()
+          fail(new AppError("canceled", `The connection to ${origin} was canceled.`, { reason: "canceled" }))
+        })
+      }),
   }
 }

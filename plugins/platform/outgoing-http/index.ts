@@ -1,19 +1,32 @@
 // Everything that leaves the service over HTTP goes through the one client offered here, so that no pipeline, app or
 // page can be talked into reaching what only this machine can reach.
 import { z } from "zod"
-import { Clock, definePlugin, OutgoingHttp, Settings, token } from "#core"
+import { Clock, defineExtensionPoint, definePlugin, type Json, OutgoingHttp, Settings, token } from "#core"
 import { Destinations, importedAtStart, Outgoing } from "#core/engine"
 import { createOutgoingHttp, type OutgoingClient } from "./client.ts"
-import { DataGuards } from "./data-guards.ts"
+import { createOutgoingSockets, OutgoingSockets } from "./guarded-connect.ts"
 import { reasons } from "./reasons.ts"
-import { createOutgoingSockets, OutgoingSockets } from "./sockets.ts"
 
-export { type DataGuard, DataGuards, guardData } from "./data-guards.ts"
+export { asOrganization, outcomeOf } from "./client.ts"
+export { OutgoingSockets } from "./guarded-connect.ts"
 export { checkHeaders, refusedHeaders } from "./headers.ts"
-export { asOrganization } from "./organization.ts"
-export { outcomeOf } from "./outcome.ts"
 export { encodeBody, withQuery } from "./request-body.ts"
-export { OutgoingSockets } from "./sockets.ts"
+
+/** Throws if the data must not be sent. `dataSince`: when the data was received, RFC 3339. */
+export type DataGuard = (organization: string, data: readonly Json[], dataSince: string) => Promise<void>
+
+/** Checks of data before a pipeline step sends it to another system. The data was received earlier. */
+export const DataGuards = defineExtensionPoint<DataGuard>({ id: "outgoing-http.data-guards" })
+
+/** Throws the first refusal. Data of this moment needs no check: `dataSince` is undefined. */
+export async function guardData(
+  guards: readonly DataGuard[],
+  organization: string,
+  data: readonly Json[],
+  dataSince: string | undefined,
+): Promise<void> {
+  if (dataSince !== undefined) for (const guard of guards) await guard(organization, data, dataSince)
+}
 
 const Client = token<OutgoingClient>("outgoing HTTP client")
 

@@ -2,7 +2,7 @@
 import { createHmac } from "node:crypto"
 import { Clock, type UnitOfWork, Vault } from "#core"
 import type { AnyOperation } from "../../../core/contract/operation.ts"
-import { AddressChangesCollection, changeId } from "../../../plugins/platform/identity/account/collections.ts"
+import { AddressChangesCollection, changeId } from "../../../plugins/platform/identity/collections.ts"
 import { type User, UserSessions } from "../../../plugins/platform/identity/index.ts"
 import { issueChallenge } from "../../../plugins/platform/identity/passkeys/challenges.ts"
 import { PasskeysCollection, passkeyId } from "../../../plugins/platform/identity/passkeys/collections.ts"

@@ -1,5 +1,5 @@
 // How many approvals wait, and which of them expire first.
-import { Ago, Answered, Nothing, UntrustedText, useAnswer } from "#console"
+import { Ago, Answered, Badge, Nothing, type Output, type Tone, UntrustedText, useAnswer } from "#console"
 
 export default function ApprovalsCard() {
   const list = useAnswer("approvals.list", { state: "pending", limit: 200 }, { everyMs: 10_000 })
@@ -33,4 +33,13 @@ export default function ApprovalsCard() {
       }
     </Answered>
   )
+}
+
+export type Approval = Output<"approvals.get">
+
+const tones: Readonly<Record<string, Tone>> = { pending: "warning", done: "good", failed: "bad", rejected: "bad" }
+
+/** An approval as the screens show it. */
+export function State({ state }: { readonly state: string }) {
+  return <Badge tone={tones[state] ?? "plain"}>{state}</Badge>
 }

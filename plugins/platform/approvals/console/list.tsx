@@ -1,6 +1,6 @@
 // Approvals by state, those that wait first.
 import { Ago, Answered, Badge, FilterBar, NextPage, Nothing, query, SameAs, Table, Time, UntrustedText, useAnswer } from "#console"
-import { type Approval, State } from "./approval.tsx"
+import { type Approval, State } from "./card.tsx"
 
 const states = ["pending", "approved", "rejected", "expired", "done", "failed"]
 

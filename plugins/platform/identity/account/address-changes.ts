@@ -1,14 +1,13 @@
 // Changes of a person's address. The new address proves itself with a code; until then the old address holds. A taken
 // address gets no code, and the answers are the same.
 import { AppError, type Clock, type JobQueue, type Store, token, type UnitOfWork, type UnitsOfWork, type Vault } from "#core"
-import type { User } from "../collections.ts"
+import { type AddressChange, AddressChangesCollection, changeId, type User } from "../collections.ts"
 import { countWrongTry, createMailedCodes, wrongCode } from "../mailed-code.ts"
-import { stageNotice } from "../notices.ts"
+import { stageNotice } from "../person-mail.ts"
 import { type CodeLimits, countCode } from "../sign-in/limits.ts"
 import type { UserSessions } from "../user-sessions.ts"
 import type { Users } from "../users.ts"
 import { stageAddressCode } from "./address-mail.ts"
-import { type AddressChange, AddressChangesCollection, changeId } from "./collections.ts"
 
 export interface AddressChanges {
   /** Stages a change and the mails to both addresses. A later request replaces an earlier one. */

@@ -3,9 +3,9 @@ import { z } from "zod"
 import { Clock, defineJob, derivedUuid, type JobQueue, jobRef, type Sealed, Store, type UnitOfWork, Vault } from "#core"
 import { jobSealContext } from "#core/engine"
 import { Mailer } from "../../../people/email/index.ts"
+import { type AddressChange, AddressChangesCollection } from "../collections.ts"
 import { mailPerson, notYou, personMailRetry } from "../person-mail.ts"
 import { Users } from "../users.ts"
-import { type AddressChange, AddressChangesCollection } from "./collections.ts"
 
 const reference = jobRef("identity.address_code", z.object({ change: z.string(), created_at: z.string(), sealed: z.custom<Sealed>() }), {
   retry: personMailRetry,

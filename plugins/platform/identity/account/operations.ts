@@ -3,9 +3,8 @@ import { z } from "zod"
 import { Clock, defineOperation, JobQueue, resultOf, Timestamp, Uuid } from "#core"
 import { isMailAddress, normalAddress } from "../../../people/email/index.ts"
 import { SixDigits } from "../mailed-code.ts"
-import { stageNotice } from "../notices.ts"
-import { requirePerson } from "../person.ts"
-import { Users } from "../users.ts"
+import { stageNotice } from "../person-mail.ts"
+import { requirePerson, Users } from "../users.ts"
 import { AddressChanges } from "./address-changes.ts"
 
 const mcp = { absent: "A person changes the own account." }

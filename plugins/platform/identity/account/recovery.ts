@@ -2,8 +2,8 @@
 // have, and mails the person. It opens no session, so nobody else gets in.
 import { token, type UnitOfWork } from "#core"
 import type { User } from "../collections.ts"
-import { type NoticeDeps, stageNotice } from "../notices.ts"
 import type { Passkeys } from "../passkeys/passkeys.ts"
+import { type NoticeDeps, stageNotice } from "../person-mail.ts"
 import type { UserSessions } from "../user-sessions.ts"
 import type { AddressChanges } from "./address-changes.ts"
 

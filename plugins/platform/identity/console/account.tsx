@@ -1,6 +1,7 @@
 // The signed-in person: address, sign-in, sessions, and the end of the account.
-import { Facts, inBackground, me, OperationButton, refreshSession, SameAs, Time } from "#console"
-import { Address } from "./address.tsx"
+
+import { useSignal } from "@preact/signals"
+import { Facts, inBackground, me, OperationButton, OperationDetails, OperationForm, refreshSession, SameAs, Time } from "#console"
 import { OwnName } from "./own-name.tsx"
 import { Passkeys } from "./passkeys.tsx"
 import { methodName, Sessions } from "./sessions.tsx"
@@ -50,5 +51,25 @@ export default function Account() {
       )}
       <SameAs name="me.get" input={{}} />
     </>
+  )
+}
+
+/** Another address of the account: the new address gets a code, which confirms it. */
+function Address() {
+  const isAsked = useSignal(false)
+  const onConfirmed = () => {
+    isAsked.value = false
+    inBackground(refreshSession())
+  }
+  return isAsked.value ? (
+    <section aria-label="New address">
+      <p role="status">If no other account uses the new address, a mail with a code is on its way.</p>
+      <OperationForm name="me.confirm_address" onDone={onConfirmed} />
+      <button type="button" onClick={() => (isAsked.value = false)}>
+        Use another address
+      </button>
+    </section>
+  ) : (
+    <OperationDetails title="Change your address" name="me.change_address" onDone={() => (isAsked.value = true)} />
   )
 }

@@ -1,7 +1,6 @@
 // Offers a passkey to a person who signed in by mail and has no passkey. The browser remembers a dismissal.
 import { useSignal } from "@preact/signals"
-import { hasPasskeys, inBackground, me, Problem, segments, useAnswer } from "#console"
-import { useNewPasskey } from "./new-passkey.ts"
+import { createPasskey, hasPasskeys, inBackground, me, Problem, segments, useAnswer, useSubmit } from "#console"
 
 export default function PasskeyOffer() {
   const { user, sign_in } = me.value ?? {}
@@ -48,4 +47,33 @@ function Offer({ user }: { readonly user: string }) {
       </div>
     </section>
   )
+}
+
+interface NewPasskey {
+  /** Returns true if the passkey was added. */
+  readonly create: (name: string) => Promise<boolean>
+  readonly problem: string | undefined
+}
+
+/** Adds a passkey of this device to the account. */
+export function useNewPasskey(): NewPasskey {
+  const problem = useSignal("")
+  const offer = useSubmit<{ readonly options: Parameters<typeof createPasskey>[0] }>("passkeys.offer")
+  const add = useSubmit("passkeys.add")
+  const create = async (name: string) => {
+    problem.value = ""
+    const offered = await offer.submit({})
+    if (!offered) return false
+    try {
+      const answer = await createPasskey(offered.options)
+      return (await add.submit({ name, answer })) !== undefined
+    } catch (error) {
+      problem.value =
+        (error as Error).name === "InvalidStateError"
+          ? "This device has a passkey of your account already."
+          : "The browser created no passkey. Try again."
+      return false
+    }
+  }
+  return { create, problem: problem.value || offer.error?.message || add.error?.message }
 }

@@ -14,7 +14,7 @@ import {
   useAnswer,
   useSubmit,
 } from "#console"
-import { useNewPasskey } from "./new-passkey.ts"
+import { useNewPasskey } from "./passkey-offer.tsx"
 
 type Passkey = Output<"passkeys.list">["passkeys"][number]
 

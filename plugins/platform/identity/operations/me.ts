@@ -2,9 +2,7 @@
 import { z } from "zod"
 import { AppError, defineOperation, Name, Store, Uuid } from "#core"
 import { isMailAddress, normalAddress } from "../../../people/email/index.ts"
-import { userOf } from "../person.ts"
-import { claim, isUnclaimed } from "../sign-in/first-owner.ts"
-import { Users } from "../users.ts"
+import { claim, isUnclaimed, Users, userOf } from "../users.ts"
 
 export const updateMe = defineOperation({
   name: "me.update",

@@ -2,8 +2,8 @@
 import { z } from "zod"
 import { type AnyCaller, AppError, defineOperation, Pager, pageInput, resultOf, Store, Timestamp, Uuid } from "#core"
 import { type UserSession, UserSessionsCollection } from "../collections.ts"
-import { userOf } from "../person.ts"
 import { UserSessions } from "../user-sessions.ts"
+import { userOf } from "../users.ts"
 
 const path = "/v1/me/sessions"
 const mcp = { absent: "A person lists and ends the own sessions." }

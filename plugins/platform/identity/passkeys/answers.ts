@@ -1,7 +1,7 @@
 // Answers of authenticators: their shape in JSON, and their verification. The limits of the fields bound the decoder's work.
 import { z } from "zod"
+import type { RelyingParty } from "./challenges.ts"
 import type { Passkey } from "./collections.ts"
-import type { RelyingParty } from "./relying-party.ts"
 
 export const webauthn = () => import("@simplewebauthn/server")
 export const webauthnDecoders = () => import("@simplewebauthn/server/helpers")

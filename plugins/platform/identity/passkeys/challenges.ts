@@ -1,7 +1,8 @@
 // Challenges of passkeys: stored, valid for five minutes and for one answer. The holder is a session, or the nonce in the
 // cookie of a browser without a session.
 import { randomBytes } from "node:crypto"
-import { type Clock, derivedUuid, type Store, timestamp, type UnitOfWork } from "#core"
+import { isIP } from "node:net"
+import { AppError, type Clock, derivedUuid, type Store, timestamp, type UnitOfWork } from "#core"
 import { hashKey } from "../key-format.ts"
 import { PasskeyChallengesCollection } from "./collections.ts"
 
@@ -35,4 +36,22 @@ export async function useChallenge(
 
 function challengeId({ purpose, holder }: Challenged): string {
   return derivedUuid("passkey challenge", purpose, hashKey(holder))
+}
+
+// The site that passkeys belong to, from the public URL of the service. The Host header of a request has no influence.
+
+export interface RelyingParty {
+  /** Host name. A passkey works for this name alone. */
+  readonly id: string
+  readonly origin: string
+}
+
+/** Throws `failed_precondition` if browsers refuse passkeys for this URL. */
+export function relyingPartyOf(publicUrl: string): RelyingParty {
+  const { protocol, hostname, origin } = new URL(publicUrl)
+  const isLocal = hostname === "localhost" || hostname.endsWith(".localhost")
+  const isName = !isIP(hostname) && !hostname.startsWith("[")
+  if (isName && (protocol === "https:" || isLocal)) return { id: hostname, origin }
+  const message = `server.public_url: browsers refuse passkeys for "${origin}". Set an https URL with a host name, or http://localhost.`
+  throw new AppError("failed_precondition", message, { reason: "passkeys_unavailable" })
 }

@@ -1,9 +1,8 @@
 // A person's passkeys: options for a new one, and the list with its changes.
 import { z } from "zod"
 import { Clock, defineOperation, JobQueue, Name, resultOf, Timestamp, Uuid } from "#core"
-import { stageNotice } from "../notices.ts"
-import { requirePerson } from "../person.ts"
-import { Users } from "../users.ts"
+import { stageNotice } from "../person-mail.ts"
+import { requirePerson, Users } from "../users.ts"
 import { NewPasskeyAnswer } from "./answers.ts"
 import type { Passkey } from "./collections.ts"
 import { Passkeys } from "./passkeys.ts"

@@ -3,9 +3,8 @@ import type { PublicKeyCredentialCreationOptionsJSON } from "@simplewebauthn/ser
 import { AppError, type Clock, type PublicUrl, type Store, timestamp, token, type UnitOfWork } from "#core"
 import type { User } from "../collections.ts"
 import { algorithms, type NewPasskeyAnswer, verifyNewPasskey, webauthn } from "./answers.ts"
-import { issueChallenge, useChallenge } from "./challenges.ts"
+import { issueChallenge, relyingPartyOf, useChallenge } from "./challenges.ts"
 import { type Passkey, PasskeysCollection, passkeyId } from "./collections.ts"
-import { relyingPartyOf } from "./relying-party.ts"
 
 export interface Passkeys {
   /** Stages a challenge of the session. Returns the options for `navigator.credentials.create`. */

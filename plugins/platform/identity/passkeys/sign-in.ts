@@ -8,10 +8,9 @@ import type { Browser, SignIns } from "../sign-in/sign-ins.ts"
 import type { OpenedSession } from "../user-sessions.ts"
 import type { Users } from "../users.ts"
 import { type PasskeyAnswer, verifyPasskey, webauthn } from "./answers.ts"
-import { issueChallenge, useChallenge } from "./challenges.ts"
+import { issueChallenge, relyingPartyOf, useChallenge } from "./challenges.ts"
 import { PasskeysCollection, passkeyId } from "./collections.ts"
 import type { PasskeysDeps } from "./passkeys.ts"
-import { relyingPartyOf } from "./relying-party.ts"
 
 export interface PasskeyOffer {
   /** For `navigator.credentials.get`. */

@@ -5,9 +5,9 @@ import { z } from "zod"
 import { Clock, defineJob, type JobQueue, jobRef, PublicUrl, type Sealed, Store, type UnitOfWork, Vault } from "#core"
 import { jobSealContext } from "#core/engine"
 import { Mailer } from "../../../people/email/index.ts"
+import { type SignInAttempt, SignInAttemptsCollection } from "../collections.ts"
 import { mailPerson, notYou, personMailRetry } from "../person-mail.ts"
 import { Users } from "../users.ts"
-import { type SignInAttempt, SignInAttemptsCollection } from "./collections.ts"
 
 const Payload = z.object({ attempt: z.string(), sealed: z.custom<Sealed>() })
 const Secrets = z.object({ code: z.string(), link: z.string(), next: z.string() })

@@ -3,7 +3,7 @@
 import { createHmac, randomUUID } from "node:crypto"
 import { z } from "zod"
 import { type Clock, derivedUuid, type Store, sameBytes, timestamp, type UnitOfWork, type Vault } from "#core"
-import { UsedLinksCollection } from "./collections.ts"
+import { UsedLinksCollection } from "../collections.ts"
 
 /** `owner`: the first user, before they have an address. */
 export type LinkTarget = { readonly owner: true } | { readonly email: string }

@@ -18,7 +18,7 @@ import {
   useAnswer,
   useSubmit,
 } from "#console"
-import { grantable, type Member, nameOf } from "./people.ts"
+import { grantable, type Member, nameOf } from "./member-actions.tsx"
 
 type Invitation = Output<"member_invitations.list">["invitations"][number]
 

@@ -1,8 +1,19 @@
 // What can be done with one member: another role, the ownership, new sign-ins, the removal. Or leaving, as oneself.
 import { useSignal } from "@preact/signals"
-import { hrefWith, inBackground, mayCall, me, OperationButton, Problem, refreshSession, UntrustedText, useSubmit } from "#console"
+import {
+  hrefWith,
+  inBackground,
+  mayCall,
+  me,
+  OperationButton,
+  type Output,
+  Problem,
+  refreshSession,
+  roles,
+  UntrustedText,
+  useSubmit,
+} from "#console"
 import type { Departure, Leftover } from "./departed.tsx"
-import { grantable, type Member, titleOf } from "./people.ts"
 
 interface MemberActionsArgs {
   readonly member: Member
@@ -119,4 +130,24 @@ function Role({ member: { user_id, role }, onChange }: { readonly member: Member
       {error && <Problem text={error.message} />}
     </form>
   )
+}
+
+export type Member = Output<"members.list">["members"][number]
+
+/** Name of a member, or the address. */
+function titleOf({ name, email }: Pick<Member, "name" | "email">): string {
+  return name || email || "the first owner"
+}
+
+/** Name of a user of the organization, or of a former one. */
+export function nameOf(user: string | null, members: readonly Member[]): string {
+  if (user === null) return "a service key"
+  const member = members.find(({ user_id }) => user_id === user)
+  return member ? titleOf(member) : "a former member"
+}
+
+/** Roles up to the person's own. A manager's credential changes no members. */
+export function grantable(): readonly string[] {
+  const { role, credential } = me.value ?? {}
+  return !role || credential?.manager ? [] : roles.slice(0, roles.indexOf(role) + 1)
 }

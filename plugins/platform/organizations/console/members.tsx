@@ -18,9 +18,8 @@ import {
 } from "#console"
 import { Departed, type Departure } from "./departed.tsx"
 import { Invitations } from "./invitations.tsx"
-import { MemberActions } from "./member-actions.tsx"
+import { type Member, MemberActions } from "./member-actions.tsx"
 import { Offers } from "./offers.tsx"
-import type { Member } from "./people.ts"
 
 export default function Members() {
   const { cursor = "", list = "" } = query()

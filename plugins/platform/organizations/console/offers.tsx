@@ -1,6 +1,6 @@
 // Open offers of ownership: accepted or declined by the member, withdrawn by an owner.
 import { Ago, inBackground, me, OperationButton, type Output, refreshSession, UntrustedText, useAnswer } from "#console"
-import { type Member, nameOf } from "./people.ts"
+import { type Member, nameOf } from "./member-actions.tsx"
 
 type Offer = Output<"ownership.list_offers">["offers"][number]
 

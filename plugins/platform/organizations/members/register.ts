@@ -2,12 +2,10 @@
 import { z } from "zod"
 import { injected, type Registrar } from "#core"
 import { endMembershipsOfDeleted, endMembershipsOfDeletedNeeds } from "./deleted-users.ts"
-import type { DepartureHook } from "./departures.ts"
 import { InvitationDaysCollection, InvitedAddressesCollection, MemberInvitationsCollection } from "./invitations/collections.ts"
-import { Invitations } from "./invitations/invitations.ts"
+import { Invitations, invitationMail } from "./invitations/invitations.ts"
 import { Joining } from "./invitations/joining.ts"
-import { invitationMail } from "./invitations/mail.ts"
-import { Members } from "./members.ts"
+import { type DepartureHook, Members } from "./members.ts"
 import {
   acceptInvitation,
   inviteMember,

@@ -16,9 +16,8 @@ import {
   wholeListPage,
 } from "#core"
 import { type Invitation, InvitationsCollection, type Organization, OrganizationsCollection } from "../collections.ts"
-import { Organizations } from "../directory.ts"
+import { OrganizationName, Organizations, refuseOrganization, requireOrganization, requireOwned, toReference } from "../directory.ts"
 import { Management } from "../management.ts"
-import { OrganizationName, refuseOrganization, requireOrganization, requireOwned, toReference } from "../references.ts"
 import { IncludeArchived } from "../tenants/organizations.ts"
 
 const path = "/v1/managed-organizations"

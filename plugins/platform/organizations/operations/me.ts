@@ -3,9 +3,8 @@ import { z } from "zod"
 import { type AnyCaller, AppError, defineOperation, resultOf, SlugOrId, Timestamp, Uuid } from "#core"
 import { roles } from "#core/engine"
 import { type User, UserSessions } from "../../identity/index.ts"
-import { Organizations } from "../directory.ts"
+import { OrganizationName, Organizations, refuseOrganization, toReference } from "../directory.ts"
 import { personalReach } from "../reach.ts"
-import { OrganizationName, refuseOrganization, toReference } from "../references.ts"
 import { Creation } from "../tenants/creation.ts"
 
 const OwnOrganization = OrganizationName.extend({ role: z.enum(roles) })

@@ -2,8 +2,7 @@
 import { z } from "zod"
 import { defineOperation, Timestamp, Uuid } from "#core"
 import { Organizations } from "../directory.ts"
-import { memberLinkOf } from "../members/member-link.ts"
-import { ViewerSessions } from "../viewer-sessions.ts"
+import { memberLinkOf, ViewerSessions } from "../viewer-sessions.ts"
 
 export const createViewerSession = defineOperation({
   name: "viewer_sessions.create",

@@ -2,8 +2,7 @@
 import { z } from "zod"
 import { type Caller, defineOperation, resultOf, SlugOrId } from "#core"
 import type { Organization } from "../collections.ts"
-import { Organizations } from "../directory.ts"
-import { requireOwned } from "../references.ts"
+import { Organizations, requireOwned } from "../directory.ts"
 import { OrganizationResource, toResource } from "./organization.ts"
 import { Pausing, suspendedError } from "./pausing.ts"
 

@@ -14,8 +14,7 @@ import {
   type UnitOfWork,
 } from "#core"
 import { Users } from "../../identity/index.ts"
-import type { Organization } from "../collections.ts"
-import { countToday, type DayCount } from "../day-counts.ts"
+import { countToday, type DayCount, type Organization } from "../collections.ts"
 import { Organizations } from "../directory.ts"
 
 export const selfServices = ["nobody", "owners", "everyone"] as const

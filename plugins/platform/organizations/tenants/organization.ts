@@ -3,8 +3,7 @@ import { z } from "zod"
 import { defineOperation, Name, Slug, Timestamp, Uuid } from "#core"
 import { requireFreshSignIn } from "#core/engine"
 import type { Organization } from "../collections.ts"
-import { type OrganizationChange, Organizations } from "../directory.ts"
-import { requireOrganization } from "../references.ts"
+import { type OrganizationChange, Organizations, requireOrganization } from "../directory.ts"
 import { slugOfAnother } from "./creation.ts"
 
 export const TimeZone = z

@@ -1,8 +1,7 @@
 // Suspends and resumes organizations: the operator and staff stop what an organization does.
 import { z } from "zod"
 import { defineOperation, resultOf, SlugOrId } from "#core"
-import { Organizations } from "../directory.ts"
-import { requireOrganization } from "../references.ts"
+import { Organizations, requireOrganization } from "../directory.ts"
 import { OrganizationResource, toResource } from "./organization.ts"
 import { Pausing } from "./pausing.ts"
 

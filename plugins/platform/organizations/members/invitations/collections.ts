@@ -1,7 +1,7 @@
 // The stored form of invitations of members. The code itself is stored nowhere: only its hash.
 import { type Document, defineCollection } from "#core"
 import type { Role } from "#core/engine"
-import type { DayCount } from "../../day-counts.ts"
+import type { DayCount } from "../../collections.ts"
 
 /** One invitation for each address of an organization. Its id follows from the two. */
 export interface MemberInvitation extends Document {

@@ -1,14 +1,30 @@
 // Invitations of members: one for each address, mailed by a job, with a code that works once. A new code replaces the
 // old one.
-import { AppError, type Caller, Clock, type Deps, derivedUuid, JobQueue, PublicUrl, Store, timestamp, type UnitOfWork, Vault } from "#core"
+
+import { z } from "zod"
+import {
+  AppError,
+  type Caller,
+  Clock,
+  type Deps,
+  defineJob,
+  derivedUuid,
+  JobQueue,
+  PublicUrl,
+  type Sealed,
+  Store,
+  timestamp,
+  type UnitOfWork,
+  Vault,
+} from "#core"
 import { jobSealContext, type Role } from "#core/engine"
 import { Mailer } from "../../../../people/email/index.ts"
 import { Users } from "../../../identity/index.ts"
-import { countToday } from "../../day-counts.ts"
+import { countToday } from "../../collections.ts"
+import { Organizations } from "../../directory.ts"
 import { Members } from "../members.ts"
 import { drawCode, invitationId } from "./code.ts"
 import { InvitationDaysCollection, InvitedAddressesCollection, type MemberInvitation, MemberInvitationsCollection } from "./collections.ts"
-import { invitationMail } from "./mail.ts"
 
 export interface InvitationsDeps extends Deps<typeof Invitations.inject> {
   /** Mails of one organization in a day. */
@@ -136,3 +152,32 @@ export class Invitations {
     throw new AppError("resource_exhausted", message, details, { retryAfterS })
   }
 }
+
+/** The mail of an invitation. A code that was replaced, used or revoked meanwhile is not mailed. */
+export const invitationMail = defineJob({
+  type: "organizations.invitation_mail",
+  summary: "Mails an invitation to join an organization.",
+  // `hash` belongs to the code in the sealed link.
+  payload: z.object({ invitation_id: z.uuid(), hash: z.string(), sealed: z.custom<Sealed>() }),
+  inject: { store: Store, clock: Clock, vault: Vault, mailer: Mailer, organizations: Organizations, users: Users },
+  async run({ payload: { invitation_id, hash, sealed }, deps, organization: id = "", jobId, signal }) {
+    const { store, clock, vault, mailer, organizations, users } = deps
+    const invitation = await store.open(MemberInvitationsCollection, id).get(invitation_id)
+    const organization = await organizations.byId(id)
+    if (!organization || invitation?.hash !== hash || Date.parse(invitation.expires_at) <= clock.now()) return
+    const { user_id } = invitation.invited_by
+    const inviter = user_id === null ? undefined : await users.get(user_id)
+    await mailer.send({
+      organization: id,
+      category: "notice",
+      to: invitation.email,
+      heading: `Join ${organization.name}`,
+      intro: `${inviter ? inviter.name || inviter.email : organization.name} invites you as ${invitation.role}. The link works once, for seven days, for ${invitation.email} alone.`,
+      fields: [{ label: "Unexpected?", value: "Ignore this mail, and pass the link to nobody." }],
+      button: { label: `Join ${organization.name}`, url: vault.open(sealed, jobSealContext(jobId)) },
+      idempotencyKey: `member invitation ${jobId}`,
+      at: invitation.sent_at,
+      signal,
+    })
+  },
+})
