@@ -3,16 +3,13 @@
 import { z } from "zod"
 import { Clock, definePlugin, injected, PublicUrl, Settings, Vault } from "#core"
 import { Declarations, Listening } from "#core/engine"
-import { ConnectionLinks } from "../agents/integrations/index.ts"
-import { ApprovalLinks } from "../platform/approvals/index.ts"
+import { type ConnectionLink, ConnectionLinks } from "../agents/integrations/index.ts"
+import { type ApprovalLink, ApprovalLinks } from "../platform/approvals/index.ts"
 import { createOperatorLink } from "../platform/identity/index.ts"
 import { Bootstrap } from "../platform/organizations/index.ts"
-import { ConsoleAssets, createAssets } from "./assets.ts"
 import { Catalog, createCatalog } from "./catalog.ts"
-import { greeting } from "./greeting.ts"
-import { approvalLink, connectionLink } from "./links.ts"
 import { reasons } from "./reasons.ts"
-import { asset, catalog, pages } from "./routes.ts"
+import { asset, ConsoleAssets, catalog, createAssets, pages } from "./routes.ts"
 import { join } from "./sign-in/join.ts"
 import { offerPasskey, signInByPasskey } from "./sign-in/passkeys.ts"
 import { requestCode, session, signIn, signOut } from "./sign-in/routes.ts"
@@ -40,3 +37,27 @@ export default definePlugin({
     })
   },
 })
+
+// The lines about the console that a start prints: its address, and a link for the first owner.
+
+/** Only a terminal shows the link: logs keep what is written to them. Browsers send the part behind `#` to nobody. */
+export function greeting(
+  { isUnclaimed }: Pick<Bootstrap, "isUnclaimed">,
+  link: () => string,
+  baseUrl: string,
+  isTerminal: boolean,
+): string {
+  const address = `${baseUrl}/console`
+  if (!isUnclaimed) return `  console        ${address}`
+  if (!isTerminal) return `  console        ${address}\n                 print a link for the first owner: millrace sign-in-link --owner`
+  return `  console        ${address}#code=${link()}\n                 names the first owner and signs in once, within ten minutes`
+}
+
+/** Addresses in the console that other plugins send people to. */
+function approvalLink(publicUrl: PublicUrl): ApprovalLink {
+  return (id) => `${publicUrl()}/console/approvals${id === undefined ? "" : `/${encodeURIComponent(id)}`}`
+}
+
+function connectionLink(publicUrl: PublicUrl): ConnectionLink {
+  return (id) => `${publicUrl()}/console/integrations/${encodeURIComponent(id)}`
+}

@@ -3,7 +3,6 @@ import { type Signal, signal } from "@preact/signals"
 import { type CallOptions, type ClientError, createClient, type Operations, type OutputOf } from "#client"
 import type { CatalogOperation } from "../catalog.ts"
 import { reportLost, returns } from "./connection.ts"
-import { signedInAgain } from "./fresh-sign-in.ts"
 import { fetchPatiently } from "./patient-fetch.ts"
 
 export type Operation = CatalogOperation
@@ -178,4 +177,25 @@ function routeOf({ method, path, repeatable, readOnly, streams }: Operation) {
     ...(method === "POST" && !readOnly ? { keyed: true as const } : {}),
     ...(streams ? { streams: true as const } : {}),
   }
+}
+
+// Calls that need a fresh sign-in wait here for the dialog. Calls at the same time share one dialog.
+
+export interface SignInRequest {
+  readonly finish: (isDone: boolean) => void
+}
+
+/** What the dialog is open for. */
+export const signInRequest: Signal<SignInRequest | undefined> = signal(undefined)
+let pending: Promise<boolean> | undefined
+
+/** Asks the person to sign in again. Resolves with false if the person cancels. */
+function signedInAgain(): Promise<boolean> {
+  pending ??= new Promise<boolean>((finish) => {
+    signInRequest.value = { finish }
+  }).finally(() => {
+    signInRequest.value = undefined
+    pending = undefined
+  })
+  return pending
 }

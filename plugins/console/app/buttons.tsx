@@ -3,9 +3,9 @@ import { signal, useSignal } from "@preact/signals"
 import { type ComponentChildren, createRef } from "preact"
 import { useEffect } from "preact/hooks"
 import type { Row } from "./api.ts"
+import { inBackground } from "./connection.ts"
 import { mayCall } from "./contributions.ts"
 import { escapeBidi } from "./foreign.tsx"
-import { inBackground } from "./in-background.ts"
 import { useSubmit } from "./submit.ts"
 
 export function Copy({ text, name = "" }: { readonly text: string; readonly name?: string }) {

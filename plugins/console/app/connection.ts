@@ -1,6 +1,5 @@
 // Whether the service can be reached. Where it cannot, this asks again until it can, and what is shown is then read again.
 import { type Signal, signal } from "@preact/signals"
-import { inBackground } from "./in-background.ts"
 
 /** What the last call could not reach; empty where all is well. */
 export const connectionProblem: Signal<string> = signal("")
@@ -32,4 +31,11 @@ async function askUntilBack(): Promise<void> {
     returns.value++
     return
   }
+}
+
+// Starts tasks from event handlers and effects. These return no promise.
+
+/** An error of the task goes to the browser's error log. */
+export function inBackground(task: Promise<unknown>): void {
+  task.catch(reportError)
 }

@@ -1,6 +1,6 @@
 // An editor for documents, loaded when one is shown. It says what a linter of the service's finds, and offers completions.
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks"
-import { inBackground } from "./in-background.ts"
+import { inBackground } from "./connection.ts"
 
 export interface Finding {
   readonly severity: "error" | "warning" | "info"

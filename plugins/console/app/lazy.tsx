@@ -4,6 +4,7 @@ import { useSignal } from "@preact/signals"
 import type { ComponentType } from "preact"
 import { useEffect } from "preact/hooks"
 import { connectionProblem, reportLost, returns } from "./connection.ts"
+import type { VirtualTableArgs } from "./virtual-table-rows.tsx"
 
 interface LazyArgs<Props> {
   readonly load: () => Promise<{ readonly default: ComponentType<Props> }>
@@ -44,4 +45,11 @@ export function Lazy<Props extends object>({ load, props, isQuiet }: LazyArgs<Pr
       Loading
     </p>
   )
+}
+
+const load = () => import("./virtual-table-rows.tsx")
+
+/** A table that draws the rows in sight. Its script is loaded when it is shown: most screens have no such table. */
+export function VirtualTable<T>(props: VirtualTableArgs<T>) {
+  return <Lazy load={load as () => Promise<{ readonly default: ComponentType<VirtualTableArgs<T>> }>} props={props} />
 }

@@ -4,8 +4,7 @@ import { useSignal } from "@preact/signals"
 import { useEffect, useRef } from "preact/hooks"
 import type { Live, LiveFilter, LiveMessage, Subscription } from "#client"
 import { isSignedOut, onSignOut } from "./api.ts"
-import { reportLost } from "./connection.ts"
-import { inBackground } from "./in-background.ts"
+import { inBackground, reportLost } from "./connection.ts"
 
 type Connection = Live
 

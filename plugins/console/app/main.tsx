@@ -2,15 +2,13 @@
 import { effect, signal } from "@preact/signals"
 import { render } from "preact"
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks"
-import { areaOf, isSignedOut, load, may, me, operations, parting, signOut, verbOf } from "./api.ts"
+import { areaOf, isSignedOut, load, may, me, operations, parting, signInRequest, signOut, verbOf } from "./api.ts"
 import { Confirmation } from "./buttons.tsx"
-import { connectionProblem, reportLost, returns } from "./connection.ts"
-import { type Contribution, contribute, groups, partsOf, screenAt, screens, viewOf } from "./contributions.ts"
-import { signInRequest } from "./fresh-sign-in.ts"
-import { inBackground } from "./in-background.ts"
+import { connectionProblem, inBackground, reportLost, returns } from "./connection.ts"
+import { type Contribution, cards, contribute, groups, partsOf, screenAt, screens, viewOf } from "./contributions.ts"
+import { UntrustedText } from "./foreign.tsx"
 import { Lazy } from "./lazy.tsx"
 import { OrganizationSwitch } from "./organization-switch.tsx"
-import { Overview } from "./overview.tsx"
 import { openPalette, Palette } from "./palette.tsx"
 import { follow, go, hrefOf, place, segments } from "./place.ts"
 import { SameAsButtons } from "./same.tsx"
@@ -263,4 +261,27 @@ async function begin(): Promise<void> {
   } catch (error) {
     reportLost((error as Error).message)
   }
+}
+
+/** The first page: a card of each area that has something to say at a glance. Areas bring their cards in folders of their own. */
+function Overview() {
+  const list = cards()
+  return (
+    <>
+      <h1>
+        <UntrustedText text={me.value?.organization?.name ?? ""} />
+      </h1>
+      <p class="about">
+        Signed in as {me.value?.user?.email ?? "a service"}, {me.value?.role}. Press Ctrl K to go anywhere.
+      </p>
+      <div class="cards">
+        {list.map((card) => (
+          <section key={card.title} class={card.isWide ? "card wide" : "card"} aria-label={card.title}>
+            <h2>{card.title}</h2>
+            <Lazy load={card.load} props={{}} />
+          </section>
+        ))}
+      </div>
+    </>
+  )
 }

@@ -1,8 +1,8 @@
 // The organization of the session, in the header. A person of several organizations switches here.
 import { useSignal } from "@preact/signals"
 import { me, switchOrganization } from "./api.ts"
+import { inBackground } from "./connection.ts"
 import { escapeBidi, UntrustedText } from "./foreign.tsx"
-import { inBackground } from "./in-background.ts"
 import { go, hrefOf, segments } from "./place.ts"
 
 export function OrganizationSwitch() {

@@ -1,6 +1,6 @@
 // Rates that go on while one looks, drawn by uPlot, which is loaded with the first of them.
 import { useEffect, useRef } from "preact/hooks"
-import { inBackground } from "./in-background.ts"
+import { inBackground } from "./connection.ts"
 
 export interface RatesArgs {
   readonly label: string

@@ -3,7 +3,7 @@ import { type Operation, operations } from "./api.ts"
 import { Copy } from "./buttons.tsx"
 import { pathFields } from "./paths.ts"
 import { offered } from "./submit.ts"
-import { visible } from "./visible.ts"
+import { visible } from "./value.tsx"
 
 /** By the operation's name; nothing where the service does not have it. */
 export function SameAs({ name, input }: { readonly name: string; readonly input: Readonly<Record<string, unknown>> }) {

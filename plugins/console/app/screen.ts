@@ -4,6 +4,7 @@ export { call, type Me, me, type Operation, type Output, type Row, refreshSessio
 export { Area, One } from "./area.tsx"
 export { Copy, confirmed, OperationButton } from "./buttons.tsx"
 export { Chart, type Series } from "./chart.tsx"
+export { inBackground } from "./connection.ts"
 export {
   type Card,
   type Contribution,
@@ -22,13 +23,12 @@ export { exactNumber, laidOut, parseEvent, parseExact } from "./exact-json.ts"
 export { type Filter, FilterBar, hrefWith, NextPage, query, setQuery, Tabs } from "./filters.tsx"
 export { UntrustedText } from "./foreign.tsx"
 export { OperationDetails, OperationForm } from "./form.tsx"
-export { inBackground } from "./in-background.ts"
-export { Lazy } from "./lazy.tsx"
+export { Lazy, VirtualTable } from "./lazy.tsx"
 export { type LiveState, useLive } from "./live.ts"
-export { createPasskey, hasPasskeys } from "./passkeys.ts"
 export { go, hrefOf, segments } from "./place.ts"
 export { Rates } from "./rates.tsx"
 export { Copied, SameAs } from "./same.tsx"
+export { createPasskey, hasPasskeys } from "./session.ts"
 export {
   Ago,
   Badge,
@@ -47,6 +47,4 @@ export {
 export { useRows } from "./sought.ts"
 export { useSubmit } from "./submit.ts"
 export { type Column, Table } from "./table.tsx"
-export { brief, Fields, Value } from "./value.tsx"
-export { VirtualTable } from "./virtual-table.tsx"
-export { visible } from "./visible.ts"
+export { brief, Fields, Value, visible } from "./value.tsx"

@@ -1,8 +1,7 @@
 // The dialog of a call that needs a fresh sign-in. The call runs again after the sign-in.
 import { useEffect, useRef } from "preact/hooks"
-import { me } from "./api.ts"
+import { me, type SignInRequest } from "./api.ts"
 import { ByCode } from "./by-code.tsx"
-import type { SignInRequest } from "./fresh-sign-in.ts"
 import { ByPasskey } from "./sign-in.tsx"
 
 export default function SignInAgain({ finish }: SignInRequest) {

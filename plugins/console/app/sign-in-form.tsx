@@ -1,7 +1,7 @@
 // A form of one field, or a button alone, for the sign-in.
 import { useSignal } from "@preact/signals"
 import { useEffect, useRef } from "preact/hooks"
-import { inBackground } from "./in-background.ts"
+import { inBackground } from "./connection.ts"
 import { withOwnTimes } from "./show.tsx"
 
 interface FormProps {

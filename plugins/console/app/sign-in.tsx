@@ -3,9 +3,8 @@ import { type Signal, useSignal } from "@preact/signals"
 import { useEffect } from "preact/hooks"
 import { parting } from "./api.ts"
 import { ByCode, CodeForm } from "./by-code.tsx"
-import { inBackground } from "./in-background.ts"
-import { hasPasskeys, signInByPasskey } from "./passkeys.ts"
-import { claimOwnership, signIn } from "./session.ts"
+import { inBackground } from "./connection.ts"
+import { claimOwnership, hasPasskeys, signIn, signInByPasskey } from "./session.ts"
 import { Form } from "./sign-in-form.tsx"
 
 interface SignInArgs {

@@ -3,8 +3,8 @@
 import { signal, useSignal } from "@preact/signals"
 import { useEffect } from "preact/hooks"
 import { call, me, type Operation, operations, type Row } from "./api.ts"
+import { inBackground } from "./connection.ts"
 import { searchedAreas, viewOf } from "./contributions.ts"
-import { inBackground } from "./in-background.ts"
 import { hrefOfOne, idOf, type Kind, listField, mainKind, pageAfter } from "./paths.ts"
 import { fieldsOf } from "./schema.ts"
 

@@ -5,8 +5,7 @@ import { defineRoute, Name, PublicUrl, UnitsOfWork } from "#core"
 import { networkOf, sessionCookieOf } from "#core/engine"
 import { SignIns, UserSessions, Users } from "../../platform/identity/index.ts"
 import { Joining, Sessions } from "../../platform/organizations/index.ts"
-import { cookieIn, setCookie } from "./cookies.ts"
-import { bodyOf, refuseForeignPage } from "./own-page.ts"
+import { bodyOf, cookieIn, refuseForeignPage, setCookie } from "./own-page.ts"
 import { browserOf, end, personIn } from "./routes.ts"
 
 const JoinInput = z.strictObject({ code: z.string().min(1).max(200), name: Name.optional() })

@@ -16,8 +16,7 @@ import {
   UserSessions,
 } from "../../platform/identity/index.ts"
 import { Sessions } from "../../platform/organizations/index.ts"
-import { attemptCookieOf, cookieIn, setCookie } from "./cookies.ts"
-import { bodyOf, refuseForeignPage } from "./own-page.ts"
+import { attemptCookieOf, bodyOf, cookieIn, refuseForeignPage, setCookie } from "./own-page.ts"
 
 const path = "/console-session"
 const json = { "Content-Type": "application/json", "Cache-Control": "no-store" }
