@@ -1,13 +1,12 @@
 // How inbound events prove where they come from: the auth modes, and what others may ask about known providers.
 import { z } from "zod"
-import { definePlugin } from "#core"
+import { defineAuthMode, definePlugin } from "#core"
 import { Outgoing, type OutgoingCapture } from "#core/engine"
 import { Pages } from "../pages/pages/index.ts"
 import { verifyCommand } from "./commands/verify.ts"
 import { createKeyFetcher, KeyFetcher } from "./key-fetcher.ts"
 import { authenticatedViewer } from "./modes/authenticated-viewer.ts"
 import { hmacSha256 } from "./modes/hmac-sha256.ts"
-import { noAuth } from "./modes/none.ts"
 import { providerSignature } from "./modes/provider-signature.ts"
 import { publicArtifactMode } from "./modes/public-artifact.ts"
 import { sharedSecretHeader } from "./modes/shared-secret-header.ts"
@@ -51,3 +50,15 @@ function captureFetch(capture: OutgoingCapture): (url: string) => Promise<Respon
     return new Response(body, { status, headers: { ...headers } })
   }
 }
+
+/** `none`: no check at all. The endpoint's unguessable address is all that stands before it. */
+const noAuth = defineAuthMode({
+  mode: "none",
+  summary: "No check at all.",
+  description: "Anyone who knows the endpoint's address may send events. Also the mode of `internal` pipelines, which have no endpoint.",
+  config: z.strictObject({}),
+  examples: [{ title: "An endpoint for anyone who knows its address", yaml: "auth_mode: none" }],
+  secret: () => "none",
+  prepare: () => ({ verify: () => ({ ok: true }), coversBody: false, retries: true }),
+  sign: () => ({}),
+})

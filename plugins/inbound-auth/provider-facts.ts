@@ -1,7 +1,7 @@
 // The provider table as documentation: what a reader, the API's list of auth modes or the CLI shows of each provider.
-import { coversBody, type ProviderRow } from "./providers/row.ts"
+
 import { secretOf } from "./providers/secret.ts"
-import { providerRows } from "./providers/table.ts"
+import { coversBody, type ProviderRow, providerRows } from "./providers/table.ts"
 
 export interface ProviderFacts {
   readonly provider: string

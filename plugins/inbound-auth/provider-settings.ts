@@ -1,6 +1,6 @@
 // The settings that providers take in `auth_config`, each on its own; which provider takes which is its row's business.
 import { z } from "zod"
-import { HeaderName } from "./header-name.ts"
+import { HeaderName } from "./checks/secret-header.ts"
 import { providerSlugs } from "./providers/table.ts"
 
 export const settingFields = z.strictObject({

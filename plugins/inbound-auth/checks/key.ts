@@ -1,6 +1,10 @@
 // From a secret as its owner knows it to the bytes of a MAC key. Providers disagree about the same `whsec_` prefix:
 // Standard Webhooks decodes what follows, Stripe uses the whole string.
+
+import { createPublicKey, type KeyObject, X509Certificate } from "node:crypto"
+import type { JWK } from "jose"
 import { z } from "zod"
+import { parsedJson } from "#core"
 import { decodeKey } from "./encoding.ts"
 
 /** `utf8` is the whole string, verbatim; `whsec` is base64 after `whsec_`, and `v1,` before it. */
@@ -50,4 +54,42 @@ export function keyVariants(secret: string, encoding: KeyEncoding): KeyVariant[]
     if (key && !(ownKey && key.equals(ownKey)) && !variants.some((earlier) => earlier.key.equals(key))) variants.push({ hint, key })
   }
   return variants
+}
+
+// Public keys as providers show them: PEM, base64 of SPKI DER, an X.509 certificate, or the 32 raw bytes of Ed25519.
+
+const ed25519Spki = Buffer.from("302a300506032b6570032100", "hex")
+
+/** undefined when the text is not such a key. */
+export function publicKey(text: string, form: "spki" | "raw_hex" | "raw_base64"): KeyObject | undefined {
+  const plain = text.trim()
+  try {
+    if (plain.includes("BEGIN CERTIFICATE")) return new X509Certificate(plain).publicKey
+    if (plain.startsWith("-----BEGIN PUBLIC KEY") || plain.startsWith("-----BEGIN RSA PUBLIC KEY")) return createPublicKey(plain)
+    if (plain.startsWith("-----")) return undefined
+    const bytes = decodeKey(plain.replace(/\s+/g, ""), form === "raw_hex" ? "hex" : "base64")
+    if (bytes === undefined) return undefined
+    if (form === "spki") return createPublicKey({ key: bytes, format: "der", type: "spki" })
+    return bytes.length === 32 ? createPublicKey({ key: Buffer.concat([ed25519Spki, bytes]), format: "der", type: "spki" }) : undefined
+  } catch {
+    return undefined
+  }
+}
+
+// Reads a JWK, or a set of them, from text. Private and symmetric keys are refused: they would be somebody's secret.
+
+/** Returns undefined if the text holds no public key. */
+export function parseJwks(text: string): JWK[] | undefined {
+  const parsed = parsedJson(text)
+  if (typeof parsed !== "object" || parsed === null) return undefined
+  const { keys } = parsed as { keys?: unknown }
+  const list: unknown[] = Array.isArray(keys) ? keys : [parsed]
+  const publicKeys = list.filter(isPublicJwk)
+  return publicKeys.length > 0 ? publicKeys : undefined
+}
+
+function isPublicJwk(value: unknown): value is JWK {
+  if (typeof value !== "object" || value === null) return false
+  const { kty, d, k } = value as Record<string, unknown>
+  return (kty === "EC" || kty === "RSA") && d === undefined && k === undefined
 }

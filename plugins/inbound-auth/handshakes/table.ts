@@ -1,6 +1,6 @@
 // Every setup handshake, by the name that provider rows give.
 import { type HandshakeResponse, isRecord } from "#core"
-import { SecretText } from "../checks/secret-text.ts"
+import { SecretText } from "../checks/secret-header.ts"
 import { Refused } from "../request/refusal.ts"
 import {
   echoable,

@@ -1,8 +1,8 @@
 // `hmac_sha256`: HMAC-SHA256 over the raw body, or over `{timestamp}.{body}`, in a header as `sha256=<hex>`.
 import { z } from "zod"
 import { defineAuthMode } from "#core"
+import { HeaderName } from "../checks/secret-header.ts"
 import { Tolerance } from "../checks/timestamp.ts"
-import { HeaderName } from "../header-name.ts"
 import { plainSecret } from "../providers/secret.ts"
 import { guardCheck } from "../request/guarded.ts"
 import { prepareDigest } from "../schemes/digest.ts"

@@ -3,9 +3,8 @@ import { defineAuthMode, Log, RateLimiter, Scripts } from "#core"
 import { KeyFetcher } from "../key-fetcher.ts"
 import { providerVerifier } from "../provider-verifier.ts"
 import { ProviderConfig } from "../providers/config.ts"
-import type { ProviderRow } from "../providers/row.ts"
 import { checkProviderSecret, secretOf } from "../providers/secret.ts"
-import { findProvider } from "../providers/table.ts"
+import { findProvider, type ProviderRow } from "../providers/table.ts"
 import { signAsProvider, testSecretOf } from "../signing/sign-as-provider.ts"
 
 export const providerSignature = defineAuthMode({

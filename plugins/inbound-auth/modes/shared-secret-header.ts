@@ -1,7 +1,7 @@
 // `shared_secret_header`: the secret itself in a header. For senders that cannot sign; the body stays unproven.
 import { z } from "zod"
 import { defineAuthMode } from "#core"
-import { HeaderName } from "../header-name.ts"
+import { HeaderName } from "../checks/secret-header.ts"
 import { plainSecret } from "../providers/secret.ts"
 import { guardCheck } from "../request/guarded.ts"
 import { prepareToken } from "../schemes/token.ts"

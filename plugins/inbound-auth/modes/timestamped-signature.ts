@@ -2,8 +2,8 @@
 // senders that sign as many providers do and are not in the provider table.
 import { z } from "zod"
 import { defineAuthMode } from "#core"
+import { HeaderName } from "../checks/secret-header.ts"
 import { Tolerance } from "../checks/timestamp.ts"
-import { HeaderName } from "../header-name.ts"
 import { plainSecret } from "../providers/secret.ts"
 import { guardCheck } from "../request/guarded.ts"
 import { prepareDigest } from "../schemes/digest.ts"

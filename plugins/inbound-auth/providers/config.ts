@@ -1,8 +1,7 @@
 // `auth_config` of provider_signature, without its secret. Which settings a provider takes is checked against its row.
 import { nearest } from "#core/engine"
 import { settingFields } from "../provider-settings.ts"
-import { settingNames } from "./row.ts"
-import { findProvider, providerSlugs } from "./table.ts"
+import { findProvider, providerSlugs, settingNames } from "./table.ts"
 
 export const ProviderConfig = settingFields.superRefine((config, context) => {
   const row = findProvider(config.provider)

@@ -1,11 +1,9 @@
 // Whether a provider's pipeline has a secret, who makes it, and whether a given one could ever verify.
 import { AppError } from "#core"
-import { keyBytes, keyForm } from "../checks/key.ts"
-import { publicKey } from "../checks/public-key.ts"
+import { keyBytes, keyForm, parseJwks, publicKey } from "../checks/key.ts"
 import type { ProviderConfig } from "../provider-settings.ts"
-import { parseJwks } from "../schemes/jwks.ts"
 import { fitsKind } from "../schemes/public-key.ts"
-import type { ProviderRow } from "./row.ts"
+import type { ProviderRow } from "./table.ts"
 
 /** What a secret that this service generated looks like. */
 const generated = /^whsec_[A-Za-z0-9+/]{43}=$/

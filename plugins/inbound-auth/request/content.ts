@@ -1,7 +1,8 @@
 // Reads the event of a provider's delivery out of the form, query or XML that carries it.
+
+import { z } from "zod"
 import { AppError, type EventContent, type InboundRequest, type Json, type Scripts } from "#core"
 import { formToObject, utf8Text } from "#core/engine"
-import type { DeliveryShape } from "./delivery.ts"
 import { isJsonText, RequestView } from "./view.ts"
 import { xmlScript } from "./xml-script.ts"
 
@@ -52,3 +53,25 @@ async function readXml({ body, receivedAt }: InboundRequest, { delivery, organiz
     throw new AppError("unavailable", "XML cannot be read now; send it again.", { reason: "sandbox_unavailable" })
   throw new AppError("invalid_argument", `The XML body cannot be read: ${result.message}`, { reason: "malformed_body" })
 }
+
+const yes = z.literal(true).exactOptional()
+
+/**
+ * What a provider sends beside JSON and plain forms, as its row of the table says: JSON in a field of a form, XML, notices
+ * without a body, and events by GET. Verification and pipelines read the same fields.
+ */
+export const DeliveryShape = z.strictObject({
+  /** Form field whose JSON is the event. A form without it stays a form. */
+  field: z.string().exactOptional(),
+  /** Form fields that hold JSON, read in their places. */
+  jsonFields: z.array(z.string()).exactOptional(),
+  /** XML is read; the named elements are lists even if there is one. */
+  xml: z.strictObject({ lists: z.array(z.string()).default([]) }).exactOptional(),
+  /** A request without a body is an event. */
+  mayBeEmpty: yes,
+  /** Events may come by GET, with their fields in the query. */
+  get: yes,
+  /** The answer to an accepted event, if the pipeline gives none. */
+  answer: z.strictObject({ status: z.int().default(200), type: z.string(), body: z.string() }).exactOptional(),
+})
+export type DeliveryShape = z.output<typeof DeliveryShape>

@@ -1,7 +1,7 @@
 // Turns a check that may throw or reject into one that always answers with a verdict, so that no verifier ever throws at
 // its caller.
 import type { InboundRequest, Verdict } from "#core"
-import type { DeliveryShape } from "./delivery.ts"
+import type { DeliveryShape } from "./content.ts"
 import { Refused } from "./refusal.ts"
 import { RequestView } from "./view.ts"
 

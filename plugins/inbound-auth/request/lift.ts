@@ -1,6 +1,5 @@
 // Lifts the provider's event id and type out of a verified request. A template such as `{body:meta.action}.{body:meta.entity}`
 // yields nothing when a part is missing, or when a batch holds differing values: half an id would merge distinct events.
-import { parsePath, scalarsAt } from "./paths.ts"
 import type { RequestView } from "./view.ts"
 
 const longest = 512
@@ -54,4 +53,37 @@ function oneOf(value: string | readonly string[] | undefined): string | undefine
 function firstKey(document: unknown, except: string): string | undefined {
   if (typeof document !== "object" || document === null || Array.isArray(document)) return undefined
   return Object.keys(document).find((key) => key !== except)
+}
+
+type Path = readonly string[]
+
+const everyElement = "[]"
+
+/** Dotted paths into a parsed body: `data.id`, `entry[].changes[].field`, `[].sg_event_id`. `[]` means every element. */
+export function parsePath(text: string): Path {
+  return text
+    .replaceAll("[]", `.${everyElement}`)
+    .split(".")
+    .filter((segment) => segment !== "")
+}
+
+/** Every scalar at the path, as text; a number keeps its digits. */
+export function scalarsAt(document: unknown, path: Path): string[] {
+  let level: unknown[] = [document]
+  for (const segment of path) {
+    const next: unknown[] = []
+    for (const value of level) {
+      if (segment === everyElement) {
+        if (Array.isArray(value)) for (const element of value) next.push(element)
+      } else if (typeof value === "object" && value !== null && Object.hasOwn(value, segment)) {
+        next.push((value as Record<string, unknown>)[segment])
+      }
+    }
+    level = next
+  }
+  return level.filter(isScalar).map(String)
+}
+
+function isScalar(value: unknown): value is string | number | boolean {
+  return typeof value === "string" || typeof value === "number" || typeof value === "boolean"
 }

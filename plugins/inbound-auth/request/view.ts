@@ -1,8 +1,8 @@
 // One request as verification reads it: headers and query fields without ambiguity, the body parsed at most once.
 import type { InboundRequest } from "#core"
 import { type FormFields, formToObject, readForm } from "#core/engine"
-import type { DeliveryShape } from "./delivery.ts"
-import { parsePath, scalarsAt } from "./paths.ts"
+import type { DeliveryShape } from "./content.ts"
+import { parsePath, scalarsAt } from "./lift.ts"
 import { Refused } from "./refusal.ts"
 
 export class RequestView {

@@ -2,9 +2,9 @@
 // be signed: one genuine item must not carry forged ones along.
 import { keyBytes } from "../checks/key.ts"
 import { hmacProver } from "../checks/prover.ts"
-import { scalarsAt } from "../request/paths.ts"
+import { scalarsAt } from "../request/lift.ts"
 import { Refused } from "../request/refusal.ts"
-import type { SchemeContext } from "./context.ts"
+import type { SchemeContext } from "./scheme.ts"
 import { type Matcher, noSecret } from "./signed-request.ts"
 
 const signedFields = [

@@ -1,17 +1,15 @@
 // HMAC over a template of the request, and the older plain hash of secret and request.
 import { createHash } from "node:crypto"
+import { escape as escapeQuery } from "node:querystring"
 import { sameBytes } from "#core"
-import { contentfulText } from "../canonical/contentful.ts"
-import { plivoText } from "../canonical/plivo.ts"
 import { keyBytes, keyVariants } from "../checks/key.ts"
 import { OnceOnly } from "../checks/once-only.ts"
 import { concatProver, hmacProver, type Prover } from "../checks/prover.ts"
 import { signatureReader } from "../checks/signature-text.ts"
-import { bodyHashInUrl, compileSignedText, type SignedText } from "../checks/signed-text.ts"
+import { bodyHashInUrl, compileSignedText, type Pieces, type SignedText, type SigningContext } from "../checks/signed-text.ts"
 import { Refused } from "../request/refusal.ts"
 import type { RequestView } from "../request/view.ts"
-import { type SchemeContext, settingsOf } from "./context.ts"
-import type { DigestScheme } from "./scheme.ts"
+import { type DigestScheme, type SchemeContext, settingsOf } from "./scheme.ts"
 import { type Matcher, matchSignature, type SignedRequest } from "./signed-request.ts"
 
 export function prepareDigest(scheme: DigestScheme, context: SchemeContext): Matcher {
@@ -78,4 +76,65 @@ function checkTwilioBody(view: RequestView, guard: "twilio" | "twilio_json"): vo
   const isForm = view.contentType.toLowerCase().startsWith("application/x-www-form-urlencoded")
   if (view.request.body.length === 0 || isForm) return
   throw new Refused("body_not_covered", `The signature does not cover a body of type "${view.contentType}" without bodySHA256 in the URL.`)
+}
+
+const listHeader = "x-contentful-signed-headers"
+const timestampHeader = "x-contentful-timestamp"
+
+/**
+ * Contentful's canonical request: method, path with query, the signed headers as `name:value` sorted and joined with
+ * `;`, and the body, each on a line of its own. The sender chooses which headers; the timestamp must be among them.
+ */
+function contentfulText(view: RequestView, context: SigningContext): Pieces {
+  const list = view.header(listHeader)
+  if (list === undefined) throw new Refused("missing_header", `Header ${listHeader} is absent; it names the headers that are signed.`)
+  const names = list.split(",").map((name) => name.trim().toLowerCase())
+  if (!names.includes(timestampHeader)) {
+    throw new Refused("timestamp_missing", `${listHeader} does not name ${timestampHeader}, so the signature does not cover the time.`)
+  }
+  const headers = names
+    .map((name) => [name, (view.header(name) ?? "").trim()] as const)
+    .sort(([left], [right]) => (left < right ? -1 : left > right ? 1 : 0))
+    .map(([name, value]) => `${name}:${value}`)
+    .join(";")
+  return [`${view.request.method.toUpperCase()}\n${pathOf(context.url)}\n${headers}\n`, view.request.body]
+}
+
+/** The query is escaped as a whole, and the result encoded once more, as Contentful's toolkit does it. */
+function pathOf(url: string): string {
+  const target = /^https?:\/\/[^/?#]*([^#]*)/i.exec(url)?.[1] ?? url
+  const [path = "", search] = target.split("?")
+  return encodeURI((search ? `${path}?${escapeQuery(search)}` : path).toWellFormed())
+}
+
+const nonceHeader = "x-plivo-signature-v3-nonce"
+
+/**
+ * Plivo's V3 text: the address, its query sorted, then the form's fields sorted, then the nonce. The `?` is there when
+ * either follows it, the `.` only when both do.
+ */
+function plivoText(view: RequestView, context: SigningContext): Pieces {
+  const nonce = view.header(nonceHeader)
+  if (!nonce) throw new Refused("missing_header", `Header ${nonceHeader} is absent or empty.`)
+  if (view.request.body.length > 0 && view.form === undefined) {
+    throw new Refused("body_not_covered", `The signature covers form fields only, not a body of type "${view.contentType}".`)
+  }
+  const [base = "", search = ""] = context.url.split(/\?(.*)/s, 2)
+  const query = sortAndJoin([...new URLSearchParams(search)], "=").join("&")
+  const form = sortAndJoin(view.form ?? [], "").join("")
+  const question = query !== "" || form !== "" ? "?" : ""
+  const dot = query !== "" && form !== "" ? "." : ""
+  return [`${base}${question}${query}${dot}${form}.${nonce}`]
+}
+
+function sortAndJoin(pairs: readonly (readonly [string, string])[], glue: string): string[] {
+  return [...pairs].sort(byNameThenValue).map(([name, value]) => `${name}${glue}${value}`)
+}
+
+function byNameThenValue(left: readonly [string, string], right: readonly [string, string]): number {
+  return compare(left[0], right[0]) || compare(left[1], right[1])
+}
+
+function compare(left: string, right: string): number {
+  return Buffer.compare(Buffer.from(left), Buffer.from(right))
 }

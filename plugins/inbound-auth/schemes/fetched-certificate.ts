@@ -8,8 +8,7 @@ import { checkAge } from "../checks/timestamp.ts"
 import { FetchedKeys } from "../key-fetcher.ts"
 import { Refused } from "../request/refusal.ts"
 import type { RequestView } from "../request/view.ts"
-import type { SchemeContext } from "./context.ts"
-import type { FetchedCertificateScheme } from "./scheme.ts"
+import type { FetchedCertificateScheme, SchemeContext } from "./scheme.ts"
 import { type Match, type Matcher, noSecret } from "./signed-request.ts"
 
 interface Message {

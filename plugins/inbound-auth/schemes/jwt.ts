@@ -1,13 +1,12 @@
 // Signed tokens (RFC 7519) that stand for the request: the algorithm is pinned, and the claims must bind what they can
 // bind, the body's hash above all. Verified by jose; times are judged by the request's own arrival.
 import { compactVerify, errors, flattenedVerify, importJWK, type CryptoKey as JoseKey, type JWK } from "jose"
+import { parseJwks } from "../checks/key.ts"
 import { FetchedKeys } from "../key-fetcher.ts"
 import { Refused } from "../request/refusal.ts"
 import type { RequestView } from "../request/view.ts"
-import type { SchemeContext } from "./context.ts"
-import { parseJwks } from "./jwks.ts"
 import { type Claims, checkClaims } from "./jwt-claims.ts"
-import type { JwtScheme } from "./scheme.ts"
+import type { JwtScheme, SchemeContext } from "./scheme.ts"
 import { type Matcher, noSecret } from "./signed-request.ts"
 
 interface JwtKey {

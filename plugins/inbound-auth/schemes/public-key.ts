@@ -1,11 +1,12 @@
 // Signatures made with the provider's private key, checked with the public key that the operator stored as the secret.
-import { paddleClassicText } from "../canonical/paddle-classic.ts"
+
+import { publicKey } from "../checks/key.ts"
 import { type Prover, publicKeyProver } from "../checks/prover.ts"
-import { publicKey } from "../checks/public-key.ts"
 import { signatureReader } from "../checks/signature-text.ts"
-import { compileSignedText } from "../checks/signed-text.ts"
-import { type SchemeContext, settingsOf } from "./context.ts"
-import type { PublicKeyScheme } from "./scheme.ts"
+import { compileSignedText, type Pieces } from "../checks/signed-text.ts"
+import { Refused } from "../request/refusal.ts"
+import type { RequestView } from "../request/view.ts"
+import { type PublicKeyScheme, type SchemeContext, settingsOf } from "./scheme.ts"
 import { type Matcher, matchSignature, type SignedRequest } from "./signed-request.ts"
 
 export function preparePublicKey(scheme: PublicKeyScheme, context: SchemeContext): Matcher {
@@ -31,4 +32,21 @@ export function preparePublicKey(scheme: PublicKeyScheme, context: SchemeContext
 
 export function fitsKind(kind: PublicKeyScheme["kind"], keyType: string | undefined): boolean {
   return keyType === (kind === "ecdsa" ? "ec" : kind)
+}
+
+/**
+ * Paddle Classic signs its form fields, less the signature, sorted by name and written by PHP's serialize: an array of
+ * strings, each with its length in bytes.
+ */
+function paddleClassicText(view: RequestView): Pieces {
+  const fields = new Map(view.form ?? [])
+  if (fields.size !== (view.form?.length ?? 0))
+    throw new Refused("duplicate_parameter", "A form field is repeated; the signature covers each field once.")
+  fields.delete("p_signature")
+  const members = [...fields].sort(([left], [right]) => Buffer.compare(Buffer.from(left), Buffer.from(right)))
+  return [`a:${members.length}:{${members.map(([name, value]) => serialize(name) + serialize(value)).join("")}}`]
+}
+
+function serialize(text: string): string {
+  return `s:${Buffer.byteLength(text)}:"${text}";`
 }

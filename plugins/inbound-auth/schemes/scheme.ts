@@ -1,10 +1,14 @@
 // The kinds of proof that the provider table speaks of, each as data; one module beside this one checks each kind.
 import { z } from "zod"
+import type { VerificationSecret } from "#core"
 import { Encoding } from "../checks/encoding.ts"
 import { KeyEncoding } from "../checks/key.ts"
+import type { FirstSeen } from "../checks/once-only.ts"
 import { SignatureText } from "../checks/signature-text.ts"
 import { TimestampRule } from "../checks/timestamp.ts"
 import { UrlForm } from "../checks/url-forms.ts"
+import type { KeyFetcher } from "../key-fetcher.ts"
+import type { ProviderConfig } from "../provider-settings.ts"
 
 const Hash = z.enum(["sha1", "sha256"])
 const yes = z.literal(true).exactOptional()
@@ -116,3 +120,19 @@ export const Scheme = z.union([
   z.strictObject({ kind: z.literal("none") }),
 ])
 export type Scheme = z.output<typeof Scheme>
+
+export interface SchemeContext {
+  /** Live secrets, empty ones already left out. */
+  readonly secrets: readonly VerificationSecret[]
+  readonly config: SchemeConfig
+  readonly fetcher: KeyFetcher
+  /** Absent where nothing is remembered from one request to the next. */
+  readonly firstSeen?: FirstSeen | undefined
+}
+
+type SchemeConfig = Omit<ProviderConfig, "provider">
+
+/** The settings that a signed text may name. */
+export function settingsOf(config: SchemeConfig): Readonly<Record<string, string | undefined>> {
+  return config.app_key === undefined ? {} : { app_key: config.app_key }
+}

@@ -1,14 +1,12 @@
 // Standard Webhooks (https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md): `v1`
 // HMAC entries, and `v1a` Ed25519 entries where the stored secret is a public key (`whpk_`). Svix's own header names are
 // taken first, as its library does.
-import { keyBytes, keyVariants } from "../checks/key.ts"
+import { keyBytes, keyVariants, publicKey } from "../checks/key.ts"
 import { hmacProver, type Prover, publicKeyProver } from "../checks/prover.ts"
-import { publicKey } from "../checks/public-key.ts"
 import { type SignatureText, signatureReader } from "../checks/signature-text.ts"
 import { compileSignedText } from "../checks/signed-text.ts"
 import type { RequestView } from "../request/view.ts"
-import type { SchemeContext } from "./context.ts"
-import type { StandardWebhooksScheme } from "./scheme.ts"
+import type { SchemeContext, StandardWebhooksScheme } from "./scheme.ts"
 import { type Matcher, matchSignature, type SignedRequest } from "./signed-request.ts"
 
 type Family = "svix" | "webhook"

@@ -1,11 +1,10 @@
 // A shared secret sent as it is: in a header, or in a field of the body. It proves who sent, not what was sent.
 import type { Proof } from "#core"
 import { decodeStrictly } from "../checks/encoding.ts"
-import { SecretText } from "../checks/secret-text.ts"
+import { SecretText } from "../checks/secret-header.ts"
 import { Refused } from "../request/refusal.ts"
 import type { RequestView } from "../request/view.ts"
-import type { SchemeContext } from "./context.ts"
-import type { TokenScheme } from "./scheme.ts"
+import type { SchemeContext, TokenScheme } from "./scheme.ts"
 import { type Matcher, noSecret } from "./signed-request.ts"
 
 interface NamedSecret {

@@ -4,12 +4,10 @@ import type { InboundRequest } from "#core"
 import type { SignedParts } from "#core/engine"
 import { keyBytes } from "../checks/key.ts"
 import type { ProviderConfig } from "../provider-settings.ts"
-import type { ProviderRow } from "../providers/row.ts"
+import type { ProviderRow } from "../providers/table.ts"
 import { RequestView } from "../request/view.ts"
-import { settingsOf } from "../schemes/context.ts"
-import { onlySender } from "./only-sender.ts"
-import { placeProof } from "./placed.ts"
-import { signDigest, timeText } from "./sign-digest.ts"
+import { settingsOf } from "../schemes/scheme.ts"
+import { onlySender, placeProof, signDigest, timeText } from "./sign-digest.ts"
 
 export interface SignAsProviderArgs {
   readonly row: ProviderRow

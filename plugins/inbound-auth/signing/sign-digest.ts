@@ -11,8 +11,6 @@ import { urlForms } from "../checks/url-forms.ts"
 import { Refused } from "../request/refusal.ts"
 import { RequestView } from "../request/view.ts"
 import type { DigestScheme } from "../schemes/scheme.ts"
-import { onlySender } from "./only-sender.ts"
-import { placeProof } from "./placed.ts"
 
 export interface SignDigestArgs {
   readonly scheme: DigestScheme
@@ -66,4 +64,19 @@ function signedPieces(make: () => Pieces): Pieces {
     if (!(error instanceof Refused)) throw error
     throw new AppError("invalid_argument", `The request cannot be signed: ${error.message}`, { reason: "request_not_signable" })
   }
+}
+
+/** The refusal of what only the sender can sign. */
+export function onlySender(cause: string): AppError {
+  const message = `A request of this sender cannot be signed here: ${cause}. Give captured headers.`
+  return new AppError("unimplemented", message, { reason: "cannot_sign" })
+}
+
+/** At the first of the places; a numbered header is its first. */
+export function placeProof([place = ""]: readonly string[], value: string): SignedParts {
+  const colon = place.indexOf(":")
+  const name = place.slice(colon + 1).replace(/-\*$/, "-1")
+  if (place.startsWith("header:")) return { headers: { [name]: value } }
+  if (place.startsWith("query:")) return { query: { [name]: value } }
+  throw onlySender(`its proof is in the body (${name}), which is sent unchanged`)
 }

@@ -1,8 +1,7 @@
 // The provider table: each row says when its facts were read, and in which sources.
 import { expect } from "chai"
 import { providerPage } from "../../../plugins/inbound-auth/provider-page.ts"
-import { ProviderRow } from "../../../plugins/inbound-auth/providers/row.ts"
-import { providerRows } from "../../../plugins/inbound-auth/providers/table.ts"
+import { ProviderRow, providerRows } from "../../../plugins/inbound-auth/providers/table.ts"
 
 describe("facts about providers", () => {
   it("have a date and the vendor's page in each row, and on the page of the reference", () => {
