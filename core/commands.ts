@@ -1,12 +1,12 @@
 // What commands of plugins may import beside #core: the service that they call, and rehearsals of pipelines without one.
 
 export { frameworkRoot } from "./bootstrap/plugins.ts"
+export { openVault } from "./bootstrap/vault.ts"
 export { type Reading, readGiven } from "./cli/given-file.ts"
 export { type JunitCase, type JunitSuite, junitXml } from "./cli/junit.ts"
+export { chosenTarget, type ServiceOptions, serviceCalls } from "./cli/own-service.ts"
 export type { Target } from "./cli/profiles.ts"
-export { chosenTarget, type ServiceOptions, serviceCalls } from "./cli/service-calls.ts"
 export { isStartedAgain, startedAgain } from "./cli/started-again.ts"
-export { openVault } from "./cli/vault.ts"
 export { connectLive } from "./client/live.ts"
 export type { CoreConfig } from "./kernel/config.ts"
 export { parsedJson } from "./kernel/json.ts"

@@ -1,8 +1,9 @@
 // The services of the pipeline engine that other modules use: PipelineEngine, InboundHandler, DeferredServices, and the
 // erasure of payloads.
-import { InboundHandler } from "../contract/inbound.ts"
+
+import { Leases } from "../contract/cluster.ts"
 import { JobQueue } from "../contract/job.ts"
-import { Leases } from "../contract/lease.ts"
+import { InboundHandler } from "../contract/route.ts"
 import { Store } from "../contract/store.ts"
 import { Clock } from "../kernel/clock.ts"
 import { Settings } from "../kernel/config.ts"

@@ -3,26 +3,23 @@
 import { Counter, Histogram } from "prom-client"
 import { createClusterInvalidation } from "../cluster/cluster.ts"
 import { clusterCollections } from "../cluster/collections.ts"
-import { EndedProcesses } from "../cluster/ended-processes.ts"
-import { createLeases, freeAllLeases } from "../cluster/leases.ts"
-import { createLocalInvalidation } from "../cluster/local.ts"
-import { CacheInvalidation, type CommitFeed } from "../contract/cache-invalidation.ts"
+import { createLeases, EndedProcesses, freeAllLeases } from "../cluster/leases.ts"
+import { createLocalInvalidation } from "../cluster/topics.ts"
+import { CacheInvalidation, type CommitFeed, Leases } from "../contract/cluster.ts"
 import { type CollectionSpec, Collections } from "../contract/collection.ts"
-import { Leases } from "../contract/lease.ts"
 import { Metrics } from "../contract/metrics.ts"
 import { Store } from "../contract/store.ts"
-import { BoundedLog } from "../kernel/bounded-log.ts"
 import { Clock } from "../kernel/clock.ts"
 import { BootError, type CoreConfig, Settings } from "../kernel/config.ts"
 import { type Container, token } from "../kernel/di.ts"
 import { Ids } from "../kernel/ids.ts"
-import { Log, type Logger } from "../kernel/log.ts"
+import { BoundedLog, Log, type Logger } from "../kernel/log.ts"
 import type { Registry } from "../kernel/registry.ts"
 import { Vault } from "../kernel/vault.ts"
 import type { GroupCommitLimits } from "../storage/commit.ts"
 import type { StorageDriver } from "../storage/driver.ts"
 import { checkMasterKey, MasterKeysCollection } from "../storage/master-key.ts"
-import type { LiveAdapter } from "../storage/mongodb/live-adapter.ts"
+import type { LiveAdapter } from "../storage/mongodb/driver.ts"
 import { createSqliteDriver } from "../storage/sqlite/driver.ts"
 import { createStore, type StartedStore } from "../storage/store.ts"
 import { dataFile, isEmbedded, tracesOfStore } from "./embedded.ts"
@@ -133,7 +130,7 @@ async function byUrl(url: string): Promise<Choose> {
     ])
   }
   const { createMongoDriver } = await import("../storage/mongodb/driver.ts")
-  const { liveAdapter } = await import("../storage/mongodb/live-adapter.ts")
+  const { liveAdapter } = await import("../storage/mongodb/driver.ts")
   return ({ clock, log }) => {
     const driver = createMongoDriver({ url, clock, log })
     return {

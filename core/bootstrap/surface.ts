@@ -1,27 +1,22 @@
 // The surfaces: REST with its documents, live updates, and the HTTP server that starts last and stops first.
 import { LocalRateLimiter } from "../cluster/local-rate-limiter.ts"
 import type { WorkerPlace } from "../cluster/worker.ts"
-import { CacheInvalidation } from "../contract/cache-invalidation.ts"
 import { Authenticator, sessionCookieOf } from "../contract/caller.ts"
-import { Channels, Live } from "../contract/channel.ts"
-import { ClockCorrections } from "../contract/clock-corrections.ts"
+import { Channels, Live, ViewerTokens } from "../contract/channel.ts"
+import { CacheInvalidation, ClockCorrections } from "../contract/cluster.ts"
 import { Collections } from "../contract/collection.ts"
 import { Gatekeeper } from "../contract/gate.ts"
-import { InboundHandler, PublicUrl } from "../contract/inbound.ts"
 import { JobQueue, Jobs } from "../contract/job.ts"
-import { Listening } from "../contract/listening.ts"
 import { Metrics } from "../contract/metrics.ts"
-import { Operations } from "../contract/operation.ts"
+import { Operations, OperationTools } from "../contract/operation.ts"
 import { Pager } from "../contract/pagination.ts"
 import { Pauses } from "../contract/pauses.ts"
 import { RateLimiter } from "../contract/rate-limiter.ts"
 import { TrashCollection, VersionCollection } from "../contract/resource-history.ts"
-import { Routes } from "../contract/route.ts"
-import { Services } from "../contract/services.ts"
+import { InboundHandler, PublicUrl, Routes } from "../contract/route.ts"
+import { Listening, Services } from "../contract/services.ts"
 import { Store } from "../contract/store.ts"
-import { OperationTools } from "../contract/tools.ts"
 import { UnitsOfWork } from "../contract/unit-of-work.ts"
-import { ViewerTokens } from "../contract/viewer-tokens.ts"
 import { type AddressedRequest, clientAddressReader } from "../kernel/client-address.ts"
 import { Clock } from "../kernel/clock.ts"
 import { type CoreConfig, Settings } from "../kernel/config.ts"
@@ -46,13 +41,12 @@ import { createInvoker, Invoker } from "../surface/invoke.ts"
 import { LiveMessages, LiveNodes, LiveOutboxes } from "../surface/live/messages.ts"
 import { createLiveSockets, type LiveSockets, type LiveSocketsDeps } from "../surface/live.ts"
 import { createMcpHttp, type McpHttp, mcpMethods } from "../surface/mcp/http.ts"
+import { createOperationTools } from "../surface/mcp/tools.ts"
 import { openApi } from "../surface/openapi.ts"
-import { createOperationTools } from "../surface/operation-tools.ts"
 import { createPager } from "../surface/pager.ts"
 import { createRest, type RequestListener } from "../surface/rest.ts"
 import { createUnitsOfWork } from "../surface/units-of-work.ts"
 import { isEmbedded } from "./embedded.ts"
-import type { ListeningHooks } from "./listening.ts"
 import { Driver } from "./storage.ts"
 
 const Rest = token<RequestListener>("Rest")
@@ -253,4 +247,29 @@ export function provideServer(
     start: async (server) => listening.listens((await server.start()).url),
     stop: (server) => server.stop(),
   })
+}
+
+/** Where the service listens, and who wants to know. */
+export class ListeningHooks implements Listening {
+  /** `http://HOST:PORT`; as configured until it is bound. */
+  url: string
+  /** What plugins had to say, once listening. */
+  readonly greetings: string[] = []
+  readonly #hooks: Parameters<Listening["onListening"]>[0][] = []
+
+  constructor(url: string) {
+    this.url = url
+  }
+
+  onListening(run: Parameters<Listening["onListening"]>[0]): void {
+    this.#hooks.push(run)
+  }
+
+  async listens(url: string): Promise<void> {
+    this.url = url.replace("//0.0.0.0:", "//127.0.0.1:").replace("//[::]:", "//[::1]:")
+    for (const hook of this.#hooks) {
+      const said = await hook(this.url)
+      if (said) this.greetings.push(said)
+    }
+  }
 }

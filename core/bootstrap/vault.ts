@@ -1,5 +1,5 @@
 // The vault, from the configured master key or the one kept in the data folder.
-import { Settings } from "../kernel/config.ts"
+import { BootError, type CoreConfig, Settings } from "../kernel/config.ts"
 import { type Container, token } from "../kernel/di.ts"
 import { type MasterKeys as LoadedKeys, loadMasterKeys } from "../kernel/master-keys.ts"
 import { createVault, Vault } from "../kernel/vault.ts"
@@ -18,4 +18,12 @@ export function provideVault(container: Container, production: boolean): void {
       }),
   })
   container.provide(Vault, { inject: { keys: MasterKeys }, create: ({ keys }) => createVault(keys.current, keys.retired) })
+}
+
+/** Opens the vault of the configured service. Throws BootError before the first start of the service. */
+export function openVault({ master_key, retired_master_keys, data_dir }: CoreConfig, production: boolean): Vault {
+  const keys = loadMasterKeys({ configured: master_key, retired: retired_master_keys, dataDir: data_dir, production })
+  if (keys.source === undefined)
+    throw new BootError([`The service has no master key: ${keys.file} does not exist. Start the service first.`])
+  return createVault(keys.current, keys.retired)
 }

@@ -6,9 +6,9 @@ import { type Declarations, frameworkIsSource } from "../bootstrap/plugins.ts"
 import { BootError } from "../kernel/config.ts"
 import type { GeneratedFile } from "../kernel/plugin.ts"
 import { print, printError, type Terminal } from "../kernel/terminal.ts"
+import { schemaFiles } from "./generated-files.ts"
 import { projectClient, projectClientMark } from "./project-client.ts"
 import { projectAt } from "./scaffold/project.ts"
-import { schemaFiles } from "./schema-files.ts"
 
 export interface GenerateContext {
   /** The folder that the command was called in. */

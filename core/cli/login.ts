@@ -7,9 +7,9 @@ import { z } from "zod"
 import { baseOf, createCaller } from "../client/caller.ts"
 import { CommandProblem } from "../kernel/command.ts"
 import { readAll, type Terminal } from "../kernel/terminal.ts"
-import { firstStart } from "./first-start.ts"
 import { type CommandContext, told } from "./operations/commands.ts"
 import { tableText } from "./operations/show.ts"
+import { firstStart } from "./own-service.ts"
 import { defaultUrl, type Profile, profilesFile, readProfiles, unknownProfile, writeProfiles } from "./profiles.ts"
 
 /** What the service says of a key; any service has it. */

@@ -3,7 +3,7 @@
 // offered, allowed and kept in its audit log, and speaks the revision that the client asks for.
 import { createInterface } from "node:readline"
 import { baseOf } from "../client/caller.ts"
-import { allDone } from "../kernel/all-done.ts"
+import { allDone } from "../kernel/promises.ts"
 import type { Terminal } from "../kernel/terminal.ts"
 import { type Message, messagesOf, requestIdsOf } from "./mcp/message.ts"
 import { type McpTarget, type Refusal, Service } from "./mcp/service.ts"

@@ -1,8 +1,16 @@
 // The service of this folder: what its first start wrote into the data folder, and whether it runs.
 import { existsSync } from "node:fs"
 import { join } from "node:path"
-import { firstStart } from "./first-start.ts"
-import type { OwnService } from "./profiles.ts"
+import { z } from "zod"
+import { type CallByName, createCaller } from "../client/caller.ts"
+import { ClientError } from "../client/error.ts"
+import type { AnyOperation } from "../contract/operation.ts"
+import { CommandProblem } from "../kernel/command.ts"
+import type { Terminal } from "../kernel/terminal.ts"
+import { clientRoutes } from "./client-operations.ts"
+import { readGiven } from "./given-file.ts"
+import { describeError, exitCodeOf } from "./operations/problem.ts"
+import { type ChosenTarget, type OwnService, targetLine, targetOf } from "./profiles.ts"
 
 /** One that takes longer is busy. */
 const answerMs = 1_000
@@ -22,5 +30,50 @@ export async function answers(url: string): Promise<boolean> {
     return true
   } catch (error) {
     return (error as Error).name === "TimeoutError"
+  }
+}
+
+// What a service's first start wrote into its data folder: where it is, and the key of its owner.
+
+const FirstStart = z.object({ base_url: z.string(), admin_key: z.string() })
+
+/** Throws CommandProblem where the file cannot be read, or is another. */
+export function firstStart(file: string): z.infer<typeof FirstStart> {
+  const text = readGiven(file).toString("utf8")
+  try {
+    return FirstStart.parse(JSON.parse(text))
+  } catch {
+    throw new CommandProblem(`${file} does not hold what a first start writes (base_url and admin_key).`)
+  }
+}
+
+// Calls of a running service by a plugin's command: which service, chosen as for every command, and its operations by name.
+
+/** What `serviceOptions` give. */
+export interface ServiceOptions {
+  readonly url?: string
+  readonly key?: string
+  readonly profile?: string
+  readonly organization?: string
+}
+
+/** Says on standard error which service it is. Throws CommandProblem without a key for it. */
+export async function chosenTarget(options: ServiceOptions, dataDir: string, { env, stderr }: Terminal): Promise<ChosenTarget> {
+  const given = { ...(options.url && { MILLRACE_URL: options.url }), ...(options.key && { MILLRACE_KEY: options.key }) }
+  const target = targetOf({ ...env, ...given }, { ...options, own: await ownService(dataDir) })
+  stderr.write(`${targetLine(target)}\n`)
+  return target
+}
+
+/** Calls throw CommandProblem, with the exit code of the error. */
+export function serviceCalls(operations: readonly AnyOperation[], { url, key, organization }: ChosenTarget): CallByName {
+  const call = createCaller(clientRoutes(operations), { baseUrl: url, key, organization })
+  return async (name, input, options) => {
+    try {
+      return await call(name, input, options)
+    } catch (error) {
+      if (!(error instanceof ClientError)) throw error
+      throw new CommandProblem(describeError(error, { flagOf: () => undefined, listFlagOf: () => undefined }), exitCodeOf[error.code] ?? 8)
+    }
   }
 }

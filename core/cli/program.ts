@@ -12,22 +12,22 @@ import { leaves, originOf, type Tree } from "../kernel/config-tree.ts"
 import { AppError } from "../kernel/errors.ts"
 import { isRecord, valueAt } from "../kernel/json.ts"
 import type { GeneratedFile } from "../kernel/plugin.ts"
-import { shownSetting } from "../kernel/setting-problems.ts"
 import { print, printError, processTerminal, type Terminal } from "../kernel/terminal.ts"
+import { shownSetting } from "../kernel/zod-problems.ts"
 import { addBackupCommands } from "./backup.ts"
-import { addClientCommands } from "./client-commands.ts"
+import { completionScript } from "./completion.ts"
 import { addGenerate, projectFiles, writeGenerated } from "./generate.ts"
-import { generatedFiles } from "./generated-files.ts"
-import { addOperationCommands, type CommandContext as CallContext } from "./operations/commands.ts"
+import { generatedFiles, pipelineSchema, schemaFiles } from "./generated-files.ts"
+import { addLoginCommands } from "./login.ts"
+import { addOperationCommands, type CommandContext as CallContext, type CommandContext, told } from "./operations/commands.ts"
 import { callAsOperator } from "./operator.ts"
-import { ownManifest } from "./own-manifest.ts"
 import { ownService } from "./own-service.ts"
-import { pipelineSchema } from "./pipeline-schema.ts"
 import { addPluginCommand } from "./plugin-command.ts"
 import { addPluginsCommand } from "./plugin-graph.ts"
+import { targetOf } from "./profiles.ts"
 import { addRotateMasterKey } from "./rotate-master-key.ts"
 import { addScaffoldCommands } from "./scaffold/commands.ts"
-import { schemaFiles } from "./schema-files.ts"
+import { ownManifest } from "./scaffold/project.ts"
 import { startedAgain } from "./started-again.ts"
 
 const defaults = join(frameworkRoot, "config/default.yaml")
@@ -193,4 +193,33 @@ function addDev(program: Command, root: string, end: (exitCode: number) => void)
       const folders = ["plugins", "config"].map((folder) => join(root, folder)).filter((folder) => existsSync(folder))
       end(await startedAgain({ folders, command: [join(frameworkRoot, "core/dev.js")], cwd: root }))
     })
+}
+
+/** Commands of API clients, beside the operations: keys, shell completion, MCP. */
+function addClientCommands(program: Command, context: CommandContext, addDeclared: () => Promise<void>): void {
+  addLoginCommands(program, context)
+  program
+    .command("completion")
+    .description("Print the completion script of a shell: bash, zsh or fish.")
+    .argument("<shell>", "bash, zsh or fish")
+    .action((shell: string) =>
+      told({ context }, async () => {
+        await addDeclared()
+        context.terminal.stdout.write(completionScript(shell, program))
+      }),
+    )
+  program
+    .command("mcp")
+    .description("Serve the service's MCP tools over standard input and output, with the key of a profile.")
+    .option("--profile <name>", "of `millrace login`")
+    .option("--organization <slug>", "act in this organization")
+    .option("--tools <toolsets>", "offer these toolsets, such as `pipelines,datasets`")
+    .option("--read-only", "offer only tools that change nothing")
+    .action((asked: { profile?: string; organization?: string; tools?: string; readOnly?: true }) =>
+      told({ context }, async () => {
+        const { serveMcp } = await import("./mcp.ts")
+        const target = targetOf(context.terminal.env, { ...asked, own: await context.own?.() })
+        await serveMcp({ ...target, tools: asked.tools, readOnly: asked.readOnly === true }, context.terminal)
+      }),
+    )
 }

@@ -2,7 +2,6 @@
 // in Node and browsers.
 import { type CallByName, type ClientOptions, createCaller } from "./caller.ts"
 import type { Live, LiveOptions } from "./live-types.ts"
-import { type PageAsker, pagesOf } from "./paging.ts"
 import type { ClientRoute, Fields } from "./route.ts"
 import type { Areas, CallOptions, InputOf, OperationMap, OutputOf } from "./shape.ts"
 
@@ -44,4 +43,33 @@ async function liveOf({ baseUrl, key, organization }: ClientOptions, own: Partia
 
 function camel(text: string): string {
   return text.replaceAll(/_(\w)/g, (_all, letter: string) => letter.toUpperCase())
+}
+
+type PageAsker = (input: Fields, options: CallOptions | undefined) => Promise<Fields>
+
+interface Paging {
+  /** The field that holds the list. */
+  readonly list: string
+  readonly by: "cursor" | "offset"
+}
+
+/** Lists page by page: the next one is asked for only when the last has been taken. */
+export function pagesOf(ask: PageAsker, { list, by }: Paging) {
+  async function* pages(input: Fields = {}, options?: CallOptions): AsyncGenerator<Fields, void, undefined> {
+    let passed = by === "offset" ? Math.max(0, Number(input["offset"] ?? 0)) : 0
+    let page = await ask(input, options)
+    for (;;) {
+      yield page
+      const items = page[list] as readonly unknown[]
+      passed += items.length
+      const next = by === "offset" ? { offset: passed } : { cursor: page["next_cursor"] }
+      const over = by === "offset" ? items.length === 0 || passed >= Number(page["total"]) : page["next_cursor"] === ""
+      if (over) return
+      page = await ask({ ...input, ...next }, options)
+    }
+  }
+  async function* each(input?: Fields, options?: CallOptions): AsyncGenerator<unknown, void, undefined> {
+    for await (const page of pages(input, options)) yield* page[list] as readonly unknown[]
+  }
+  return { pages, each }
 }

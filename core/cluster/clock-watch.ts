@@ -1,6 +1,6 @@
 // Finds out that the clock was ahead: wall time is less than it was, or than measured time says. The latest wall time is
 // on disk, so that a restart finds it too. Then each part of the service corrects the times that it had set too late.
-import type { ClockCorrections, Correct } from "../contract/clock-corrections.ts"
+import type { ClockCorrections, Correct } from "../contract/cluster.ts"
 import { defineCollection } from "../contract/collection.ts"
 import type { Store } from "../contract/store.ts"
 import { StagedWork } from "../contract/unit-of-work.ts"

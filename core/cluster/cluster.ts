@@ -1,15 +1,14 @@
 // Cache invalidation between nodes on one storage. A node lives by a lease: it renews its document only while it also reads
 // the feed of changes, and confirms a change once it has dropped what the change names. When its lease has run out by
 // its own monotonic clock it refuses work until it has registered again and dropped everything.
-import type { CacheInvalidation, CommitFeed, CommitFeedReader } from "../contract/cache-invalidation.ts"
+import type { CacheInvalidation, CommitFeed, CommitFeedReader } from "../contract/cluster.ts"
 import type { Store } from "../contract/store.ts"
 import type { UnitOfWork } from "../contract/unit-of-work.ts"
-import { allDone } from "../kernel/all-done.ts"
 import { type Clock, sleep, timestamp } from "../kernel/clock.ts"
-import { throwUncaught } from "../kernel/defect.ts"
 import { AppError } from "../kernel/errors.ts"
 import type { Ids } from "../kernel/ids.ts"
 import type { Logger } from "../kernel/log.ts"
+import { allDone, throwUncaught } from "../kernel/promises.ts"
 import { type ChangeDocument, changes, nodeKeptMs, nodes } from "./collections.ts"
 import { settled } from "./settled.ts"
 import { Topics } from "./topics.ts"

@@ -1,12 +1,12 @@
 // Leases as documents of the store: an update that only the holder gets through, or anyone after the end of the lease.
 // The holder is one process, from its start to its end. The lease of a process that has ended is free.
-import type { Leases } from "../contract/lease.ts"
+import type { Leases } from "../contract/cluster.ts"
 import type { Store } from "../contract/store.ts"
 import { type Clock, timestamp } from "../kernel/clock.ts"
 import { AppError } from "../kernel/errors.ts"
 import type { Ids } from "../kernel/ids.ts"
 import type { Logger } from "../kernel/log.ts"
-import { leases } from "./collections.ts"
+import { leases, nodes } from "./collections.ts"
 
 export interface LeasesOptions {
   readonly store: Store
@@ -70,4 +70,42 @@ export async function freeAllLeases({ store, ids, log }: { store: Store; ids: Id
   const writes = names.map((id) => ({ kind: "remove", collection: leases, id, optional: true }) as const)
   await store.commit({ id: ids.uuid(), writes })
   log.info({ leases: names.length }, "freed the leases of the process before")
+}
+
+const maxWatched = 1_000
+/** Of a process that has no registration. */
+const defaultLeaseMs = 5_000
+
+/**
+ * Finds out which process of the cluster has ended: for twice its lease it renewed no registration. Measured by this
+ * node's own monotonic clock, so that clocks of machines are never compared.
+ */
+export class EndedProcesses {
+  readonly #store: Store
+  readonly #clock: Clock
+  /** The registrations as they were first seen so, by process. */
+  readonly #watched = new Map<string, { readonly registrations: string; readonly since: number }>()
+
+  constructor({ store, clock }: { store: Store; clock: Clock }) {
+    this.#store = store
+    this.#clock = clock
+  }
+
+  /** Returns true once enough time has passed since the first question. */
+  async hasEnded(process: string): Promise<boolean> {
+    const asked = this.#clock.monotonic()
+    const found = await this.#store.open(nodes).find({ process }, { limit: 100 })
+    const registrations = found
+      .map(({ id, renewals }) => `${id} ${renewals}`)
+      .sort()
+      .join()
+    const before = this.#watched.get(process)
+    if (before?.registrations === registrations) {
+      const leaseMs = Math.max(defaultLeaseMs, ...found.map(({ lease_ms }) => lease_ms))
+      return asked - before.since > 2 * leaseMs
+    }
+    if (this.#watched.size >= maxWatched) this.#watched.clear()
+    this.#watched.set(process, { registrations, since: this.#clock.monotonic() })
+    return false
+  }
 }

@@ -6,10 +6,9 @@ import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { AggregatorRegistry, Counter, Gauge, Registry } from "prom-client"
-import { allDone } from "../kernel/all-done.ts"
 import { type Clock, giveUpAfter } from "../kernel/clock.ts"
-import { throwUncaught } from "../kernel/defect.ts"
 import type { Logger } from "../kernel/log.ts"
+import { allDone, throwUncaught } from "../kernel/promises.ts"
 import { type Samples, socketsVariable, type ToPrimary, type ToWorker } from "./worker.ts"
 
 export interface PrimaryOptions {

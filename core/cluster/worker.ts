@@ -3,7 +3,7 @@
 import cluster from "node:cluster"
 import { join } from "node:path"
 import type { MetricObjectWithValues, MetricValue, Registry } from "prom-client"
-import { throwUncaught } from "../kernel/defect.ts"
+import { throwUncaught } from "../kernel/promises.ts"
 
 export type Samples = MetricObjectWithValues<MetricValue<string>>[]
 

@@ -1,5 +1,6 @@
 // The page envelope and what the service itself knows of an event, as templates see it under `envelope`.
 import { z } from "zod"
+import { token } from "../kernel/di.ts"
 
 /** What the page says about the visit, in the body's `_envelope` (all optional). */
 export const PageEnvelope = z.object({
@@ -36,3 +37,22 @@ export interface Envelope extends PageEnvelope {
   readonly region?: string
   readonly city?: string
 }
+
+// What a User-Agent header says of the device and the browser. A plugin knows how to read it; without one, nothing is said.
+
+/** Coarse on purpose; "" means no signal. */
+export interface UserAgentClass {
+  /** `mobile`, `tablet`, `desktop`, or "". */
+  readonly device_type: string
+  /** `chrome`, `safari`, `firefox`, `edge`, `samsung`, `opera`, `other`, or "". */
+  readonly browser: string
+  /** Lower-case name of the app whose webview it is, or "" for a standalone browser. */
+  readonly in_app: string
+}
+
+/** No signal at all. */
+export const noUserAgent: UserAgentClass = { device_type: "", browser: "", in_app: "" }
+
+/** Classifies the text of a User-Agent header. */
+export type UserAgents = (agent: string) => UserAgentClass
+export const UserAgents = token<UserAgents>("UserAgents")

@@ -1,11 +1,11 @@
 // An operation: one declaration that REST, MCP, the CLI, the client and the documentation all read. Nothing about HTTP
 // is visible in a handler; it returns data or throws AppError.
 import type { z } from "zod"
-import type { Deps, TokenRecord } from "../kernel/di.ts"
+import { type Deps, type TokenRecord, token } from "../kernel/di.ts"
 import type { AppError, ErrorCode } from "../kernel/errors.ts"
 import type { DeclarationKind } from "../kernel/registry.ts"
 import type { AnyCaller, Caller, Role } from "./caller.ts"
-import type { OperationExample } from "./example.ts"
+import type { Json } from "./collection.ts"
 import type { Gate, OperationGate } from "./gate.ts"
 import type { UnitOfWork } from "./unit-of-work.ts"
 
@@ -140,3 +140,65 @@ export function defineOperation<
 >(operation: Operation<I, O, R, A>): Operation<I, O, R> {
   return operation
 }
+
+// Calls that succeed, declared with their operation: its documentation shows them, and the tests of the surfaces draw
+// their inputs from them, so that an operation of any plugin is called everywhere without a test of its own.
+
+/** A call that succeeds, shown by the documentation and made by the tests of the surfaces. */
+export interface OperationExample<In = unknown> {
+  /** What it shows; the first example needs none. */
+  readonly title?: string
+  /** What must be there before, made in this order: each a call of another operation, by name. */
+  readonly given?: Readonly<Record<string, GivenCall>>
+  readonly input: In
+}
+
+/** An operation's name alone calls it as its first example does. */
+export type GivenCall = string | { readonly operation: string; readonly input: unknown }
+
+const mark = "result_of"
+
+/** Stands for the result of a given call: `resultOf("dataset.slug")`, the given's name and a dotted path. */
+export function resultOf(path: string): never {
+  return { [mark]: path } as never
+}
+
+/** The path that a value made by `resultOf` names; undefined for any other value. */
+export function resultPath(value: unknown): string | undefined {
+  if (typeof value !== "object" || value === null || Object.keys(value).length !== 1) return undefined
+  const path = (value as Record<string, unknown>)[mark]
+  return typeof path === "string" ? path : undefined
+}
+
+/** The input with something in place of each `resultOf`. */
+export function fulfilled(input: unknown, instead: (path: string, field: string) => unknown, field = ""): unknown {
+  const path = resultPath(input)
+  if (path !== undefined) return instead(path, field)
+  if (Array.isArray(input)) return input.map((item) => fulfilled(item, instead, field))
+  if (typeof input !== "object" || input === null) return input
+  return Object.fromEntries(Object.entries(input).map(([name, inner]) => [name, fulfilled(inner, instead, name)]))
+}
+
+/** An operation as a model is told of it. */
+export interface OperationTool {
+  readonly operation: AnyOperation
+  /** What MCP calls it. */
+  readonly name: string
+  readonly description: string
+  /** JSON Schema of an object. */
+  readonly inputSchema: Readonly<Record<string, unknown>>
+}
+
+/** The operations that a model may be offered. */
+export interface OperationTools {
+  /** By the operation's name; undefined for one that MCP does not offer. */
+  find(operation: string): OperationTool | undefined
+  /** Authorised, checked, committed and audited as any call. Throws AppError. */
+  call(tool: OperationTool, input: unknown, caller: Caller, signal: AbortSignal): Promise<Json>
+}
+
+/**
+ * The operations that MCP offers, for plugins that let a model call them: each call goes the way of any other call, as the
+ * caller that it is given.
+ */
+export const OperationTools = token<OperationTools>("OperationTools")

@@ -1,6 +1,6 @@
 // What leaves the service: mail and calls to other systems. A running service sends them; where one is tried out or
 // tested they are handed to a capture instead, after everything that the service itself does to them.
-import { token } from "../kernel/di.ts"
+import { type Service, token } from "../kernel/di.ts"
 
 /** A mail, as it would leave the service. */
 export interface OutgoingMail {
@@ -45,3 +45,17 @@ export interface Outgoing {
 }
 
 export const Outgoing = token<Outgoing>("Outgoing")
+
+// Libraries that send mail and calls. The import of a large library holds the main thread for 50 to 150 ms, so a service
+// imports its libraries before it listens. Commands and services with a capture skip the import.
+
+/** For `registrar.run`. Later imports of the same libraries resolve at once. */
+export function importedAtStart(load: () => Promise<unknown>): Service<Outgoing, { outgoing: typeof Outgoing }> {
+  return {
+    inject: { outgoing: Outgoing },
+    create: ({ outgoing }) => outgoing,
+    async start({ capture }) {
+      if (!capture) await load()
+    },
+  }
+}

@@ -94,3 +94,9 @@ function registrarFor(plugin: string, container: Container, registry: Registry, 
     rehearsal: add(RehearsalFixturePoint),
   }
 }
+
+/** What all plugins declared, by kind. */
+export type Declarations = Registry
+
+/** Everything the loaded plugins have declared, for code that lists or looks up declarations at run time. */
+export const Declarations = token<Declarations>("Declarations")

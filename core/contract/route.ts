@@ -1,6 +1,8 @@
 // A public route: raw HTTP that needs no bearer credential, for what people and browsers open directly (a published
 // page, a signed link). What can be an operation is an operation; a route decides by itself who may have what it gives.
-import type { Deps, TokenRecord } from "../kernel/di.ts"
+
+import type { IncomingMessage, ServerResponse } from "node:http"
+import { type Deps, type TokenRecord, token } from "../kernel/di.ts"
 import type { Logger } from "../kernel/log.ts"
 import type { DeclarationKind } from "../kernel/registry.ts"
 
@@ -81,3 +83,22 @@ export const Routes: DeclarationKind<AnyRoute> = { kind: "route", nameOf: (route
 export function defineRoute<const R extends TokenRecord = Record<never, never>>(route: Route<R>): Route<R> {
   return route
 }
+
+// The inbound endpoint for events, apart from the operations: raw HTTP, because it is the hot path.
+
+/** Everything under this prefix goes to the inbound handler, never through express. */
+export const inboundPrefix = "/v1/inbound/"
+
+export interface InboundHandler {
+  /** Answers by `writeHead` with the request's id among the headers: a header that is set before costs all of them more. */
+  handle(request: IncomingMessage, response: ServerResponse, requestId: string): void
+  /** Breaks off events in flight: each is answered 503 in a moment, if it can be. */
+  breakOff?(): void
+}
+
+export const InboundHandler = token<InboundHandler>("InboundHandler")
+
+/** Base of the URLs that others know the service by, no trailing slash; known once it listens. */
+export type PublicUrl = () => string
+
+export const PublicUrl = token<PublicUrl>("PublicUrl")

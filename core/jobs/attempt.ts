@@ -1,6 +1,6 @@
 // One try of a job. What it staged is committed together with its end; what failed leaves it to be retried, or dead.
 import { withReason } from "../contract/gate.ts"
-import { type AnyJob, type EarlyTurn, JobFailed, type JobProgress, Postponed } from "../contract/job.ts"
+import { type AnyJob, type EarlyTurn, JobFailed, type JobProgress, Postponed, type RetryPolicy } from "../contract/job.ts"
 import { commitOutcome, roomForOutcome } from "../contract/receipts.ts"
 import type { Store } from "../contract/store.ts"
 import { StagedWork } from "../contract/unit-of-work.ts"
@@ -9,7 +9,6 @@ import type { Deps, TokenRecord } from "../kernel/di.ts"
 import { AppError, asAppError, untriedMs } from "../kernel/errors.ts"
 import type { Logger } from "../kernel/log.ts"
 import { fromHeaders, inSpan } from "../kernel/tracing.ts"
-import { backoff } from "./backoff.ts"
 import { type Done, type JobGating, jobGateState } from "./gated-job.ts"
 import { JobCollection, type JobDocument } from "./jobs-collection.ts"
 
@@ -188,4 +187,13 @@ function abortable(work: Promise<void>, signal: AbortSignal): Promise<void> {
     signal.addEventListener("abort", () => reject(signal.reason as Error), { once: true })
     work.then(resolve, reject)
   })
+}
+
+// Exponential backoff with full jitter: a random delay up to min(max, initial * factor^(attempt-1)).
+// https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/
+
+/** Milliseconds to wait after the given failed attempt (1 is the first). */
+export function backoff(retry: RetryPolicy, attempt: number, random: () => number = Math.random): number {
+  const ceiling = Math.min(retry.max_delay_ms, retry.initial_delay_ms * retry.factor ** (attempt - 1))
+  return Math.round(random() * ceiling)
 }

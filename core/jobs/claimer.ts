@@ -1,8 +1,8 @@
 // Claims due jobs from the store while this node has room, and parks those of paused organizations.
 import type { Store } from "../contract/store.ts"
-import { allDone } from "../kernel/all-done.ts"
-import type { BoundedLog } from "../kernel/bounded-log.ts"
 import type { Clock } from "../kernel/clock.ts"
+import type { BoundedLog } from "../kernel/log.ts"
+import { allDone } from "../kernel/promises.ts"
 import { Claims } from "./claims.ts"
 import type { HeldJobs } from "./held-jobs.ts"
 import type { JobDocument } from "./jobs-collection.ts"

@@ -1,5 +1,5 @@
 // Jobs that a clock which was ahead has put off too far: each becomes due as long from now as it was to wait.
-import { maxSkewMs } from "../contract/clock-corrections.ts"
+import { maxSkewMs } from "../contract/cluster.ts"
 import type { Store } from "../contract/store.ts"
 import { StagedWork } from "../contract/unit-of-work.ts"
 import { timestamp } from "../kernel/clock.ts"

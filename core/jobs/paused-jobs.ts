@@ -2,8 +2,8 @@
 import type { Pauses } from "../contract/pauses.ts"
 import type { Store } from "../contract/store.ts"
 import { StagedWork } from "../contract/unit-of-work.ts"
-import type { BoundedLog } from "../kernel/bounded-log.ts"
 import { type Clock, timestamp } from "../kernel/clock.ts"
+import type { BoundedLog } from "../kernel/log.ts"
 import { JobCollection, type JobDocument } from "./jobs-collection.ts"
 
 export interface PausedJobsArgs {

@@ -1,6 +1,7 @@
 // When the store is looked at for due jobs: every so often, sooner where something is known to be due, one look at a time.
-import type { BoundedLog } from "../kernel/bounded-log.ts"
+
 import type { Clock } from "../kernel/clock.ts"
+import type { BoundedLog } from "../kernel/log.ts"
 
 export interface PollArgs {
   readonly clock: Clock

@@ -2,7 +2,7 @@
 // moves the schedule on, provided that it still stands at the time that was seen: of all nodes one succeeds. What was
 // missed while none was up is one late job, for the next time is looked for from now.
 import type { z } from "zod"
-import { maxSkewMs } from "../contract/clock-corrections.ts"
+import { maxSkewMs } from "../contract/cluster.ts"
 import { type Document, defineCollection, type Json } from "../contract/collection.ts"
 import type { AnyJob, JobQueue, JobRef } from "../contract/job.ts"
 import type { Pauses } from "../contract/pauses.ts"

@@ -1,7 +1,7 @@
 // Time as a dependency, so that tests move it. Wall time dates documents; monotonic time measures and holds leases.
 import { setImmediate as nextTurn } from "node:timers/promises"
-import { throwUncaught } from "./defect.ts"
 import { token } from "./di.ts"
+import { throwUncaught } from "./promises.ts"
 
 /** Time as a dependency, so that tests move it. Wall time dates documents; monotonic time measures. */
 export interface Clock {

@@ -7,7 +7,7 @@ import { CoreConfig } from "./config-schema.ts"
 import { leaves, merge, type Origins, originOf, put, readTree, type Tree } from "./config-tree.ts"
 import { didYouMean } from "./guess.ts"
 import { isRecord, jsonOrText, valueAt } from "./json.ts"
-import { settingProblems } from "./setting-problems.ts"
+import { settingProblems } from "./zod-problems.ts"
 
 export { type CoreConfig, Settings } from "./config-schema.ts"
 

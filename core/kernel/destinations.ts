@@ -1,11 +1,11 @@
 // Calls to other systems, by organization and destination (a host, a mail server). Each destination of an organization has
 // a circuit breaker, so that one organization's trouble pauses nobody else's calls.
-import { BoundedLog } from "./bounded-log.ts"
+
 import { Breaker, type Outcome } from "./breaker.ts"
 import type { Clock } from "./clock.ts"
 import { token } from "./di.ts"
 import { AppError } from "./errors.ts"
-import type { Logger } from "./log.ts"
+import { BoundedLog, type Logger } from "./log.ts"
 
 export interface Destination {
   /** Empty for the service's own calls. */

@@ -1,9 +1,10 @@
 // Looks over JSON text before it is parsed. What JSON.parse takes depends on the text's shape far more than on its length:
 // a megabyte of records of one kind takes 20 ms, one of names that are all different 300 ms, in which nobody else is
 // served; checking, storing and refusing it take as long again.
+import { AppError } from "./errors.ts"
 
 /** What there is too much of, such as "objects and lists". */
-export interface Excess {
+interface Excess {
   readonly of: string
   readonly limit: number
   /** They are nested in each other, deeper than any input may be. */
@@ -105,4 +106,17 @@ export function endOfString(text: string, start: number): number {
     if (backslashes % 2 === 0) return end
   }
   return text.length
+}
+
+/** What a body is refused with, by any reader of bodies, for what it holds too much of (json-shape.ts). */
+export function tooComplex({ of, limit, isDeep = false }: Excess): AppError {
+  if (isDeep) return tooDeep()
+  return new AppError("invalid_argument", `The body has more than ${limit} ${of}; send it in parts.`, { reason: "body_too_complex", limit })
+}
+
+export function tooDeep(): AppError {
+  return new AppError("invalid_argument", `The input is nested more than ${maxLevels} levels deep.`, {
+    reason: "body_too_deep",
+    limit: maxLevels,
+  })
 }

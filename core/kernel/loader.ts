@@ -7,7 +7,7 @@ import { fileURLToPath, pathToFileURL } from "node:url"
 import { didYouMean } from "./guess.ts"
 import { isRecord } from "./json.ts"
 import type { Plugin } from "./plugin.ts"
-import { settingProblems } from "./setting-problems.ts"
+import { settingProblems } from "./zod-problems.ts"
 
 export interface FoundPlugin<R> {
   readonly plugin: Plugin<R>

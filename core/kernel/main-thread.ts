@@ -1,8 +1,10 @@
 // Watches the main thread. While one piece of work runs, nobody else is served: a stretch of more than 50 ms of processor
 // time is counted by operation, and a line of the log names the organization.
+
+import { setImmediate as nextTurn } from "node:timers/promises"
 import { Histogram, type Registry } from "prom-client"
 import type { Logger } from "./log.ts"
-import { type Marked, takeLongest } from "./request-scope.ts"
+import { type Marked, takeLongest, workGoesOn } from "./request-scope.ts"
 
 /** Between two looks. A look that comes late finds a stretch. */
 const lookMs = 20
@@ -73,4 +75,17 @@ export class MainThreadWatch {
     this.#lastLine = now
     this.#unlogged = 0
   }
+}
+
+/** A stretch of work between two turns of the event loop. */
+const stretchMs = 5
+
+let stretchBegan = 0
+
+/** Resolves at once while a stretch is short. Otherwise other work runs first. */
+export async function giveWay(): Promise<void> {
+  if (performance.now() - stretchBegan < stretchMs) return
+  await nextTurn()
+  workGoesOn()
+  stretchBegan = performance.now()
 }

@@ -1,6 +1,6 @@
 // Secrets at rest: AES-256-GCM under a key derived from the master key, with that key's id beside the text, so that a
 // master key can be replaced.
-import { createCipheriv, createDecipheriv, createHash, hkdfSync, randomBytes } from "node:crypto"
+import { createCipheriv, createDecipheriv, createHash, hkdfSync, randomBytes, timingSafeEqual } from "node:crypto"
 import { token } from "./di.ts"
 import { AppError } from "./errors.ts"
 
@@ -85,4 +85,23 @@ function keyId(masterKey: Buffer): string {
 
 function bound(keyIdentity: string, context: string): Buffer {
   return Buffer.from(`${keyIdentity}\n${context}`, "utf8")
+}
+
+/** For signatures and hashes, whose length is public; texts as UTF-8. */
+export function sameBytes(given: Uint8Array | string, expected: Uint8Array | string): boolean {
+  const [left, right] = [bytesOf(given), bytesOf(expected)]
+  return left.length === right.length && timingSafeEqual(left, right)
+}
+
+/** For secrets, whose length is not public: both sides are hashed first. */
+export function sameSecret(given: Uint8Array | string, expected: Uint8Array | string): boolean {
+  return timingSafeEqual(digestOf(given), digestOf(expected))
+}
+
+function bytesOf(value: Uint8Array | string): Uint8Array {
+  return typeof value === "string" ? Buffer.from(value, "utf8") : value
+}
+
+function digestOf(value: Uint8Array | string): Buffer {
+  return createHash("sha256").update(bytesOf(value)).digest()
 }

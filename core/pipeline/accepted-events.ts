@@ -6,7 +6,7 @@ import type { Envelope } from "../contract/envelope.ts"
 import type { UnitOfWork } from "../contract/unit-of-work.ts"
 import { token } from "../kernel/di.ts"
 import type { StoredPipeline } from "./source.ts"
-import type { Headers } from "./stamp/headers.ts"
+import type { Headers } from "./stamp/stamp.ts"
 
 /** An accepted event, about to be committed. */
 export interface AcceptedEvent {

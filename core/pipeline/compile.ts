@@ -1,9 +1,12 @@
 // The compiler: a document becomes a graph, or findings that say all that is wrong with it at once. Pure but for what
 // its environment lends; for any input, it throws only where the sandbox cannot compile now (`unavailable`).
+
+import { createHash } from "node:crypto"
 import { setImmediate as nextTurn } from "node:timers/promises"
+import { z } from "zod"
+import type { AnyAction } from "../contract/action.ts"
+import { canonicalJson } from "../kernel/json.ts"
 import { buildStep } from "./compile/build.ts"
-import { compileDedupe } from "./compile/dedupe.ts"
-import { digestOf } from "./compile/digest.ts"
 import { type CheckedDocument, checkDocument, rawActions } from "./compile/document-fields.ts"
 import type { AuthFacts, CompileEnvironment } from "./compile/environment.ts"
 import { type Ordering, order } from "./compile/order.ts"
@@ -11,7 +14,9 @@ import { compileProgram } from "./compile/program.ts"
 import { Report } from "./compile/report.ts"
 import { checkSource } from "./compile/source.ts"
 import { type Draft, holdsManyTemplates, StepDrafts } from "./compile/steps.ts"
+import type { Dedupe, PipelineDocument } from "./document.ts"
 import type { Compilation } from "./engine.ts"
+import { childPointer, formerRuleIds } from "./findings.ts"
 import type { Graph, Step } from "./graph.ts"
 import { type EventFields, eventFieldsOf, lintEventReads } from "./lint/event-fields.ts"
 import { lintChannels, lintHandlers, lintResponds } from "./lint/flow.ts"
@@ -20,9 +25,8 @@ import { lintDedupeReads, lintReads } from "./lint/reads.ts"
 import { lintRequestSchema } from "./lint/request-schema.ts"
 import { lintWrites, type Writes } from "./lint/writes.ts"
 import { type ParseOptions, parseText } from "./parse.ts"
-import { childPointer } from "./pointer.ts"
-import { formerRuleIds } from "./rules/rules.ts"
-import type { PlacedRead } from "./template.ts"
+import { textOf } from "./template/liquid.ts"
+import { compileJson, type PlacedRead } from "./template.ts"
 
 export { type AuthFacts, type CompileEnvironment, declared, type Named } from "./compile/environment.ts"
 
@@ -207,4 +211,58 @@ function actionsOf(steps: ReadonlyMap<string, Step>): Step["action"][] {
 
 function readsRoot(reads: readonly PlacedRead[], root: string): boolean {
   return reads.some((read) => read.root === root)
+}
+
+interface CompiledDedupe {
+  readonly dedupe: NonNullable<Graph["dedupe"]>
+  readonly reads: readonly PlacedRead[]
+}
+
+const unitMs: Record<string, number> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 }
+
+/**
+ * The dedupe key, compiled: it is rendered before schema and transform, so it sees the parsed body, the query, the
+ * headers and what the auth mode lifted, and nothing else.
+ */
+function compileDedupe(given: z.infer<typeof Dedupe>, report: Report): CompiledDedupe | undefined {
+  const pointer = "/dedupe/key"
+  const { evaluate, reads, problems } = compileJson(given.key, pointer)
+  for (const problem of problems) report.add("invalid-template", pointer, problem.message)
+  if (problems.length > 0) return undefined
+  if (!evaluate || reads.length === 0) {
+    report.add("constant-dedupe-key", pointer, "This key is the same for every event, so only the first would run. Use a template.")
+    return undefined
+  }
+  return { dedupe: { key: (scope) => textOf(evaluate(scope)), windowMs: windowMsOf(given.window) }, reads }
+}
+
+/** A number is seconds; text is a number and a unit. */
+function windowMsOf(window: string | number): number {
+  if (typeof window === "number") return window * 1_000
+  return Number(window.slice(0, -1)) * (unitMs[window.slice(-1)] ?? 1_000)
+}
+
+/**
+ * The digest of a compiled pipeline: SHA-256 of canonical JSON (RFC 8785's key order) of the document, without the
+ * secret, and of what the action types in it take. The same document gives the same digest, however it is spelled.
+ */
+function digestOf(document: PipelineDocument, actions: readonly AnyAction[]): string {
+  const { secret: _secret, ...auth_config } = document.auth_config
+  const versions = Object.fromEntries(actions.map((action) => [action.type, versionOf(action)]))
+  return sha256(canonicalJson({ document: { ...document, auth_config }, versions }))
+}
+
+const versions = new WeakMap<AnyAction, string>()
+
+function versionOf(action: AnyAction): string {
+  const known = versions.get(action)
+  if (known !== undefined) return known
+  const schema = z.toJSONSchema(action.config, { io: "input", unrepresentable: "any" })
+  const version = sha256(canonicalJson([action.timing, schema]))
+  versions.set(action, version)
+  return version
+}
+
+function sha256(text: string): string {
+  return createHash("sha256").update(text).digest("hex")
 }

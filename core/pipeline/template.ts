@@ -1,8 +1,8 @@
 // Templates as the compiler uses them: a JSON value with templates in its strings becomes one function of the scope, a
 // constant where there is nothing to render. Keys are taken as written.
 import type { Json } from "../contract/collection.ts"
+import { childPointer } from "./findings.ts"
 import type { Evaluate } from "./graph.ts"
-import { childPointer } from "./pointer.ts"
 import type { Read } from "./template/reads.ts"
 import { compileText } from "./template/text.ts"
 

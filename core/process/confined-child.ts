@@ -6,13 +6,13 @@
 // - `denyDescriptors` ends access to files and the network in the kernel, before foreign text enters.
 // - The service measures its memory, counts its time and kills it. The child cannot prevent a kill.
 import { type ChildProcess, execFile, type IOType, spawn } from "node:child_process"
+import { readdir, readFile } from "node:fs/promises"
 import { createRequire } from "node:module"
 import type { Duplex } from "node:stream"
 import { fileURLToPath } from "node:url"
 import { promisify } from "node:util"
 import { type Clock, sleep, systemClock } from "../kernel/clock.ts"
-import { throwUncaught } from "../kernel/defect.ts"
-import { groupBytes, residentBytes } from "./memory.ts"
+import { throwUncaught } from "../kernel/promises.ts"
 import { Peer, type PeerProgram } from "./peer.ts"
 
 export interface ChildProgram extends PeerProgram {
@@ -195,5 +195,37 @@ function killGroup(group: number): void {
     process.kill(-group, "SIGKILL")
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error
+  }
+}
+
+const pageBytes = 4_096
+
+/** Resident memory of a process. Returns 0 for an ended process. */
+export async function residentBytes(pid: number): Promise<number> {
+  try {
+    const [, resident = "0"] = (await readFile(`/proc/${pid}/statm`, "utf8")).split(" ")
+    return Number(resident) * pageBytes
+  } catch {
+    return 0
+  }
+}
+
+/** Memory of a process group, without memory mapped from files. */
+async function groupBytes(group: number): Promise<number> {
+  const names = await readdir("/proc")
+  const sizes = await Promise.all(names.filter((name) => /^\d+$/.test(name)).map((pid) => ownBytes(pid, group)))
+  return sizes.reduce((sum, size) => sum + size, 0)
+}
+
+/** Returns 0 for a process of another group, and for an ended process. */
+async function ownBytes(pid: string, group: number): Promise<number> {
+  try {
+    const stat = await readFile(`/proc/${pid}/stat`, "utf8")
+    // The name can contain any character. State, parent and group follow its last parenthesis.
+    if (Number(stat.slice(stat.lastIndexOf(")") + 2).split(" ")[2]) !== group) return 0
+    const status = await readFile(`/proc/${pid}/status`, "utf8")
+    return [...status.matchAll(/^Rss(?:Anon|Shmem):\s+(\d+) kB$/gm)].reduce((sum, [, size]) => sum + Number(size) * 1_024, 0)
+  } catch {
+    return 0
   }
 }

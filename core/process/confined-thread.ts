@@ -1,7 +1,7 @@
 // A thread of the service without its environment, under limits of V8. Native code shares the memory of the service.
 import { type ResourceLimits, Worker } from "node:worker_threads"
 import { type Clock, systemClock } from "../kernel/clock.ts"
-import { throwUncaught } from "../kernel/defect.ts"
+import { throwUncaught } from "../kernel/promises.ts"
 import { Peer, type PeerProgram } from "./peer.ts"
 
 export interface ThreadProgram extends PeerProgram {

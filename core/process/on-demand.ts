@@ -1,7 +1,7 @@
 // A peer that starts for its first request and again after its end. Repeated failures of a start wait longer each time.
 // A peer that ended during a request does not count: input of one organization would delay the requests of others.
 import { type Clock, sleep, systemClock } from "../kernel/clock.ts"
-import { throwUncaught } from "../kernel/defect.ts"
+import { throwUncaught } from "../kernel/promises.ts"
 import { type Peer, PeerLost } from "./peer.ts"
 
 const firstPauseMs = 100

@@ -1,7 +1,8 @@
 // The pipeline test harness: one organization of a rehearsal, pipelines made from documents, events put through them as
 // their senders would send them, and everything that each left behind, the deferred work included.
 import { setTimeout as pause } from "node:timers/promises"
-import type { InboundRequest } from "../contract/auth-mode.ts"
+import type { Runtime } from "../bootstrap/runtime.ts"
+import { AuthModes, type InboundRequest, type SignArgs, type SignedParts } from "../contract/auth-mode.ts"
 import type { Caller } from "../contract/caller.ts"
 import type { Json } from "../contract/collection.ts"
 import { JobQueue } from "../contract/job.ts"
@@ -10,6 +11,7 @@ import type { RehearsedConnection } from "../contract/rehearsal.ts"
 import { Store } from "../contract/store.ts"
 import { UnitsOfWork } from "../contract/unit-of-work.ts"
 import type { DurableQueue } from "../jobs/queue.ts"
+import type { TokenRecord } from "../kernel/di.ts"
 import { AppError } from "../kernel/errors.ts"
 import { jsonOrText } from "../kernel/json.ts"
 import { isFedFromInside, type PipelineDocument } from "../pipeline/document.ts"
@@ -18,7 +20,6 @@ import { EntryCollection } from "../pipeline/journal/collections.ts"
 import type { JournalEntry } from "../pipeline/journal/entry.ts"
 import { PipelineSource, type StoredPipeline } from "../pipeline/source.ts"
 import type { Rehearsal } from "./rehearsal.ts"
-import { senderOf } from "./sender.ts"
 
 export interface MadePipeline {
   readonly stored: StoredPipeline
@@ -252,4 +253,34 @@ function isOpen({ state }: { readonly state: string }): boolean {
 
 export function asJson(text: string): Json {
   return jsonOrText(text) as Json
+}
+
+// The sender of a tried event: it signs, by the auth mode's own rules, as the real one would.
+
+interface Sender {
+  readonly hasSecret: boolean
+  /** What the auth mode's tests use. */
+  readonly testSecret: string
+  /** Throws `unimplemented` where only the real sender can sign. */
+  sign(secret: string, request: InboundRequest, pipeline: SignArgs<unknown, TokenRecord>["pipeline"]): Promise<SignedParts>
+}
+
+/** undefined where there is no such auth mode. */
+function senderOf(
+  { registry, container }: Runtime,
+  { auth_mode, auth_config }: Pick<PipelineDocument, "auth_mode" | "auth_config">,
+): Sender | undefined {
+  const mode = registry.get(AuthModes, auth_mode)
+  if (!mode) return undefined
+  const { secret: _, ...given } = auth_config
+  const config: unknown = mode.config.parse(given)
+  return {
+    hasSecret: mode.secret(config) !== "none",
+    testSecret: mode.testSecret?.(config) ?? "test-secret-test-secret",
+    async sign(secret, request, pipeline) {
+      if (mode.sign) return mode.sign({ config, secret, request, pipeline, deps: container.all(mode.inject) })
+      const message = `The auth mode ${mode.mode} cannot sign for tests; give captured signed headers.`
+      throw new AppError("unimplemented", message, { reason: "cannot_sign" })
+    },
+  }
 }

@@ -11,14 +11,13 @@ import type { AnyPlugin } from "../contract/registrar.ts"
 import { type RehearsalContext, RehearsalFixturePoint, type RehearsalFixtures } from "../contract/rehearsal.ts"
 import { Store } from "../contract/store.ts"
 import { Clock } from "../kernel/clock.ts"
-import type { CoreConfig } from "../kernel/config.ts"
-import { BootError } from "../kernel/config.ts"
+import { BootError, type CoreConfig } from "../kernel/config.ts"
 import { Ids } from "../kernel/ids.ts"
 import { createLog, type Logger } from "../kernel/log.ts"
 import { MovableClock } from "../kernel/movable-clock.ts"
 import { sharedSandbox } from "../pipeline/sandbox/shared-sandbox.ts"
 import { Invoker } from "../surface/invoke.ts"
-import { CapturedBroadcasts } from "./captured-broadcasts.ts"
+import type { LiveMessageDocument } from "../surface/live/messages.ts"
 import { CapturedOutgoing } from "./captured-outgoing.ts"
 
 export interface RehearsalArgs {
@@ -158,5 +157,22 @@ function tried(config: CoreConfig, folder: string): CoreConfig {
     jobs: { ...config.jobs, poll_ms: 20 },
     // Time is moved on for retries; what was told before must still be there to be looked at.
     live: { ...config.live, keep_ms: 1_000_000_000_000 },
+  }
+}
+
+/** Live messages in place of subscribers: each that was committed and new, however soon the store forgets it. */
+export class CapturedBroadcasts {
+  readonly #heard: { readonly organization: string; readonly message: LiveMessageDocument }[] = []
+
+  readonly hear = (organization: string, message: LiveMessageDocument): void => {
+    this.#heard.push({ organization, message })
+  }
+
+  /** Of one organization, with the copies for anonymous viewers, in the order of their ids. */
+  of(organization: string): LiveMessageDocument[] {
+    return this.#heard
+      .filter((one) => one.organization === organization)
+      .map(({ message }) => message)
+      .sort((one, other) => (one.id < other.id ? -1 : 1))
   }
 }

@@ -1,10 +1,9 @@
 // Makes the collection and the operations of a resource.
 import { z } from "zod"
 import { type CollectionSpec, defineCollection } from "../contract/collection.ts"
-import { Slug, Timestamp, Uuid } from "../contract/fields.ts"
+import { omitReadOnly, readOnlyInput, Slug, Timestamp, Uuid } from "../contract/fields.ts"
 import { defineList } from "../contract/list.ts"
 import { type AnyOperation, defineOperation } from "../contract/operation.ts"
-import { omitReadOnly, readOnlyInput } from "../contract/read-only.ts"
 import { rememberSealed } from "../contract/resource-history.ts"
 import { requireRevision } from "../contract/revision.ts"
 import { Store } from "../contract/store.ts"

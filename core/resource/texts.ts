@@ -1,5 +1,5 @@
 // Names, summaries and examples of a resource's operations, made from its declaration.
-import { type OperationExample, resultOf } from "../contract/example.ts"
+import { type OperationExample, resultOf } from "../contract/operation.ts"
 import type { AnyResourceSpec, Example, Key, Shape, Verb, Within } from "./spec.ts"
 
 export interface Named {

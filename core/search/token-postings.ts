@@ -1,6 +1,6 @@
 // Postings of tokens: hashes of 32 bits, each with the items that hold it. They are cut into parts by the first bits of the token,
 // so that a search reads one small part of each segment.
-import { NumberReader, NumberWriter } from "./numbers.ts"
+import { NumberReader, NumberWriter } from "./packing.ts"
 
 /** Of a token that many items hold, the newest. */
 const maxPostings = 256

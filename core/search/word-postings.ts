@@ -1,6 +1,6 @@
 // Postings of words: the words lie sorted in one buffer and are found by halving. The postings of each are gaps between items
 // and frequencies.
-import { NumberReader, NumberWriter } from "./numbers.ts"
+import { NumberReader, NumberWriter } from "./packing.ts"
 
 /** As a segment stores them. */
 export interface WordPostings {

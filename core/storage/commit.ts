@@ -4,8 +4,8 @@
 // `unavailable` (not `resource_exhausted`: the whole service is behind, no caller has used up a share of its own).
 import type { Commit, CommitResult } from "../contract/store.ts"
 import { type Clock, giveUpAfter } from "../kernel/clock.ts"
-import { throwUncaught } from "../kernel/defect.ts"
 import { AppError, asAppError } from "../kernel/errors.ts"
+import { throwUncaught } from "../kernel/promises.ts"
 import { runOutsideRequests } from "../kernel/request-scope.ts"
 import type { StagedCommit, StorageDriver } from "./driver.ts"
 import { sizeOf } from "./size.ts"

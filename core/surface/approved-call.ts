@@ -1,9 +1,9 @@
 // The job of a call that waited: performs exactly what was approved, once, in the commit that keeps its receipt.
 import { type Caller, roleAtLeast } from "../contract/caller.ts"
-import { Declarations } from "../contract/declarations.ts"
 import { Gatekeeper, notApproved, withReason } from "../contract/gate.ts"
 import { defineJob, Postponed } from "../contract/job.ts"
 import { Operations } from "../contract/operation.ts"
+import { Declarations } from "../contract/registrar.ts"
 import { Clock } from "../kernel/clock.ts"
 import { AppError, asAppError, type ErrorCode } from "../kernel/errors.ts"
 import { approvedCallJob } from "./call/gated.ts"

@@ -4,7 +4,6 @@ import type { AnyOperation } from "../contract/operation.ts"
 import type { AnyRoute, RouteDocument } from "../contract/route.ts"
 import { pathParameters } from "./call/audit.ts"
 import { readsBeside } from "./http/if-match.ts"
-import { interfaceVersion } from "./interface-version.ts"
 import { answerComponents, ErrorSchema, headerComponents, parameterComponents, ref } from "./openapi/components.ts"
 import { inboundPath, inboundTag } from "./openapi/inbound.ts"
 import { areaOf, operationEntry } from "./openapi/operation-entry.ts"
@@ -91,3 +90,6 @@ function routeEntry(route: AnyRoute, document: RouteDocument): JsonObject {
     responses: { "408": ref("responses", "RequestTimeout"), "431": ref("responses", "HeadTooLarge"), ...Object.fromEntries(answers) },
   }
 }
+
+/** Specification, part 9. */
+export const interfaceVersion = "2026-09-29"

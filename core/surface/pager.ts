@@ -4,8 +4,8 @@ import { createHmac } from "node:crypto"
 import type { Document } from "../contract/collection.ts"
 import type { Pager } from "../contract/pagination.ts"
 import type { Scalar, Sort } from "../contract/store.ts"
-import { sameBytes } from "../kernel/constant-time.ts"
 import { AppError } from "../kernel/errors.ts"
+import { sameBytes } from "../kernel/vault.ts"
 
 const macBytes = 16
 

@@ -13,16 +13,12 @@ import type { AddressLimits } from "./call/address-limits.ts"
 import type { CallAnswer } from "./call/answer.ts"
 import { authorise } from "./call/authorise.ts"
 import { type Quota, rateLimitHeaders } from "./call/rate-limit.ts"
-import { jsonType, sendError, sendJson, sendStream, sendText } from "./http/answer.ts"
-import { compressed } from "./http/compression.ts"
+import { compressed, jsonType, methodNotAllowed, requestIdOf, sendError, sendJson, sendStream, sendText } from "./http/answer.ts"
 import { corsHeaders, preflightHeaders } from "./http/cors.ts"
 import { credentialsOf, isTestCall } from "./http/credentials.ts"
-import { idempotencyKeyOf } from "./http/idempotency-key.ts"
 import { heldToTag, readsBeside, refuseIfNoneMatch } from "./http/if-match.ts"
-import { methodNotAllowed } from "./http/methods.ts"
 import { openDocument, type ServedDocument } from "./http/open-document.ts"
 import { allowedMethods, routesOf } from "./http/path-pattern.ts"
-import { requestIdOf } from "./http/request-id.ts"
 import { readInput } from "./http/request-input.ts"
 import type { Invoker } from "./invoke.ts"
 
@@ -192,4 +188,19 @@ function requestHistogram(metrics: Registry): Histogram<"operation" | "method" |
     labelNames: ["operation", "method", "status"],
     registers: [metrics],
   })
+}
+
+// The Idempotency-Key of a request: bare, as most send it, or the quoted string of a structured header, as
+// draft-ietf-httpapi-idempotency-key-header-07 asks for. Both name the same key.
+
+/** RFC 9651 section 3.3.3, parameters passed over. */
+const quoted = /^"((?:[\x20\x21\x23-\x5b\x5d-\x7e]|\\["\\])*)" *(?:;.*)?$/
+
+/** What is neither is given back as it is, for the call to refuse; undefined where there is none. */
+function idempotencyKeyOf(request: Request): string | undefined {
+  const given = request.get("idempotency-key")
+  if (given === undefined || !given.startsWith('"')) return given
+  const text = quoted.exec(given)?.[1]
+  // An opening quote alone is not a key: a space is never part of one.
+  return text === undefined ? `${given} ` : text.replaceAll(/\\(.)/g, "$1")
 }

@@ -15,8 +15,8 @@ import { jsonOrText } from "../kernel/json.ts"
 import { createLog } from "../kernel/log.ts"
 import { MovableClock } from "../kernel/movable-clock.ts"
 import { sharedSandbox } from "../pipeline/sandbox/shared-sandbox.ts"
-import { CapturedBroadcasts } from "../rehearsal/captured-broadcasts.ts"
 import { CapturedOutgoing } from "../rehearsal/captured-outgoing.ts"
+import { CapturedBroadcasts } from "../rehearsal/rehearsal.ts"
 import { Invoker } from "../surface/invoke.ts"
 
 /** What a test service is started with; every field may be left out. */

@@ -1,7 +1,7 @@
 // Who waits, as metrics show it: by resource and organization, with a bounded number of labels.
 import { expect } from "chai"
 import { Registry } from "prom-client"
-import { measureWaiting } from "../../core/contract/waiting-metrics.ts"
+import { measureWaiting } from "../../core/contract/metrics.ts"
 
 const share = (organization: string, waiting: number, waitingMs: number) => ({ organization, waiting, running: 1, waitingMs })
 

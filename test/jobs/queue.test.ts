@@ -6,7 +6,7 @@ import { expect } from "chai"
 import { z } from "zod"
 import { AppError, defineJob, definePlugin, JobQueue, type Json, Postponed, Store, timestamp, UnitsOfWork } from "#core"
 import { type TestHost, testHost } from "#core/testing"
-import { backoff } from "../../core/jobs/backoff.ts"
+import { backoff } from "../../core/jobs/attempt.ts"
 import { JobCollection } from "../../core/jobs/jobs-collection.ts"
 import { until } from "../waiting.ts"
 

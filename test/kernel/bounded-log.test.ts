@@ -1,6 +1,5 @@
 import { expect } from "chai"
-import { BoundedLog } from "../../core/kernel/bounded-log.ts"
-import { createLog } from "../../core/kernel/log.ts"
+import { BoundedLog, createLog } from "../../core/kernel/log.ts"
 import { MovableClock } from "../../core/kernel/movable-clock.ts"
 
 describe("bounded log", () => {

@@ -1,5 +1,5 @@
 import { expect } from "chai"
-import { canonicalJson } from "../../core/kernel/canonical-json.ts"
+import { canonicalJson } from "../../core/kernel/json.ts"
 
 describe("canonical JSON", () => {
   it("is the same for the same value in any order of its keys", () => {

@@ -73,7 +73,7 @@ function hasty(nodes: readonly Node[], typesOf: TypesOf, checker: Checker): Viol
     .filter((node, index) => isDiscarded(node) || isVoidList(types[index], checker))
     .map((node) => ({
       node,
-      message: "`Promise.all` leaves work behind at the first rejection. Use `allDone` of core/kernel/all-done.ts.",
+      message: "`Promise.all` leaves work behind at the first rejection. Use `allDone` of core/kernel/promises.ts.",
     }))
 }
 

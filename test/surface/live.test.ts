@@ -1,8 +1,8 @@
 // Live updates through real sockets: who gets what, in which order, what is caught up on, and what never crosses a wall.
 import { expect } from "chai"
 import { io, type Socket } from "socket.io-client"
-import { allKeys } from "../../core/contract/cache-invalidation.ts"
 import { defineChannel, type LiveMessage } from "../../core/contract/channel.ts"
+import { allKeys } from "../../core/contract/cluster.ts"
 import type { Json } from "../../core/contract/collection.ts"
 import { StagedWork } from "../../core/contract/unit-of-work.ts"
 import { LiveMessages, LiveOutboxes, type WireMessage } from "../../core/surface/live/messages.ts"

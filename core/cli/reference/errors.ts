@@ -2,7 +2,7 @@
 import { httpStatusOf } from "../../kernel/errors.ts"
 import type { ReasonSpec, ReasonSpecs } from "../../kernel/reasons/define.ts"
 import { coreReasonGroups } from "../../kernel/reasons.ts"
-import { errorMeanings } from "../../surface/openapi/error-meanings.ts"
+import { errorMeanings } from "../../surface/openapi/components.ts"
 import { generatedNote, table } from "../markdown.ts"
 import { exitCodeOf } from "../operations/problem.ts"
 

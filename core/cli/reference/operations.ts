@@ -1,7 +1,6 @@
 // docs/reference/operations: a page for each area of the API, its operations with who may call them and how they can
 // fail; and an index of them.
-import { fulfilled, type GivenCall, type OperationExample } from "../../contract/example.ts"
-import type { AnyOperation } from "../../contract/operation.ts"
+import { type AnyOperation, fulfilled, type GivenCall, type OperationExample } from "../../contract/operation.ts"
 import { byName, fenced, fieldsOf, fieldTable, generatedNote, pageOf, table } from "../markdown.ts"
 
 /** Texts by path. */

@@ -4,12 +4,11 @@ import { type Declarations, frameworkRoot } from "../../bootstrap/plugins.ts"
 import { Actions, type AnyAction } from "../../contract/action.ts"
 import { type CrossDocumentRule, CrossDocumentRules, type LintRule } from "../../contract/lint-rule.ts"
 import { loadConfig } from "../../kernel/config.ts"
-import { codeFrame } from "../../pipeline/code-frame.ts"
-import type { Finding } from "../../pipeline/findings.ts"
+import { Dedupe, PipelineDocument, Retry } from "../../pipeline/document.ts"
+import { codeFrame, rules as compilerRules, type Finding } from "../../pipeline/findings.ts"
 import { parseText } from "../../pipeline/parse.ts"
-import { rules as compilerRules } from "../../pipeline/rules/rules.ts"
 import { compilerFor, type LocalCompiler } from "../../rehearsal/compiler.ts"
-import { byName, fenced, generatedNote, pageOf, table } from "../markdown.ts"
+import { byName, example, fenced, fieldsOf, fieldTable, generatedNote, pageOf, table } from "../markdown.ts"
 
 export interface NamedRule extends LintRule {
   readonly id: string
@@ -103,4 +102,24 @@ async function said(example: string, compiler: LocalCompiler): Promise<string> {
         `${line}:${column} ${level} ${rule}\n  ${message}\n\n${codeFrame(text, { line, column })}`,
     )
     .join("\n\n")
+}
+
+/** docs/reference/pipeline.md: the fields of a pipeline's document, with a document that the page's test has validated. */
+export function pipelineReference(): string {
+  return pageOf([
+    generatedNote("the document's schema"),
+    "# The document of a pipeline",
+    "YAML or JSON, in a file under `pipelines/` or sent to the API. Only `name` is required. Editors complete and check it with the schema that `npx millrace schema` prints; the [lint rules](../rules/README.md) say what is refused, and why.",
+    fieldTable(fieldsOf(PipelineDocument)),
+    "The fields of `auth_config` are on the [auth mode's page](auth-modes.md), those of a step on its [action's page](actions.md), with the [fields of every action](actions.md#fields-of-every-action).",
+    "## dedupe",
+    fieldTable(fieldsOf(Dedupe)),
+    "## retry",
+    "The retry policy of a step: exponential backoff with full jitter.",
+    fieldTable(fieldsOf(Retry)),
+    "## Example",
+    fenced("yaml", example("order.yaml")),
+    fenced("sh", "npx millrace pipelines validate pipelines/order.yaml"),
+    fenced("text", "1 file, 0 errors, 0 warnings"),
+  ])
 }

@@ -7,10 +7,8 @@ import { type Declarations, frameworkRoot } from "../../bootstrap/plugins.ts"
 import { BootError } from "../../kernel/config.ts"
 import { print, type Terminal } from "../../kernel/terminal.ts"
 import { makeProject } from "./init.ts"
-import { type Kind, kinds } from "./kinds.ts"
-import { named, parseName } from "./name.ts"
-import { importsOf, type Project, projectAt } from "./project.ts"
-import { type TemplateFile, templateFiles, writeNew } from "./template-files.ts"
+import { type Kind, kinds, named, parseName } from "./kinds.ts"
+import { importsOf, type Project, projectAt, type TemplateFile, templateFiles, writeNew } from "./project.ts"
 
 export interface ScaffoldContext {
   /** The folder that the command was called in. */

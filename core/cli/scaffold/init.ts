@@ -7,10 +7,8 @@ import { frameworkIsSource, frameworkRoot } from "../../bootstrap/plugins.ts"
 import { slugOf } from "../../contract/fields.ts"
 import { BootError } from "../../kernel/config.ts"
 import { print, type Terminal } from "../../kernel/terminal.ts"
-import { type Manifest, ownManifest } from "../own-manifest.ts"
-import { named } from "./name.ts"
-import { importsOf } from "./project.ts"
-import { type TemplateFile, templateFiles, writeNew } from "./template-files.ts"
+import { named } from "./kinds.ts"
+import { importsOf, type Manifest, ownManifest, type TemplateFile, templateFiles, writeNew } from "./project.ts"
 
 export interface InitArgs {
   /** New, or empty. */

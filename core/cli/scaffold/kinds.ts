@@ -3,8 +3,9 @@ import type { Declarations } from "../../bootstrap/plugins.ts"
 import { Actions } from "../../contract/action.ts"
 import { AuthModes } from "../../contract/auth-mode.ts"
 import { Collections } from "../../contract/collection.ts"
+import { slugOf } from "../../contract/fields.ts"
 import { Operations } from "../../contract/operation.ts"
-import { actionType, snakeCase } from "./name.ts"
+import { BootError } from "../../kernel/config.ts"
 
 export interface Kind {
   /** As the command and the folder of its template call it. */
@@ -60,3 +61,34 @@ export const kinds: readonly Kind[] = [
     },
   },
 ]
+
+/** Words in lower case with - between: what folders are called. */
+export function parseName(text: string, what: string): string {
+  if (/^[a-z][a-z0-9]*(-[a-z0-9]+)*$/.test(text) && text.length <= 50) return text
+  const near = slugOf(text.replaceAll(".", "-"), "plugin").replace(/^[0-9-]+/, "")
+  const rule = "lower-case letters and digits, words with - between, a letter first, 50 characters at most"
+  throw new BootError([`"${text}" cannot be the name of ${what}: ${rule}.${near && near !== text ? ` Did you mean "${near}"?` : ""}`])
+}
+
+/** `lead-score` is the action `lead.score`; what follows a third word stays with the second. */
+function actionType(name: string): string {
+  return name.replace("-", ".").replaceAll("-", "_")
+}
+
+function snakeCase(name: string): string {
+  return name.replaceAll("-", "_")
+}
+
+/** A text of a template, with the name in place of the sample's in each form. */
+export function named(text: string, name: string): string {
+  const words = name.replaceAll("-", " ")
+  const header = name.replace(/(^|-)[a-z]/g, (start) => start.toUpperCase())
+  return text
+    .replaceAll("sample.name", actionType(name))
+    .replaceAll("sample_name", snakeCase(name))
+    .replaceAll("sample-name", name)
+    .replaceAll("Sample-Name", header)
+    .replaceAll("SampleName", header.replaceAll("-", ""))
+    .replaceAll("sample name", words)
+    .replaceAll("Sample name", words.charAt(0).toUpperCase() + words.slice(1))
+}

@@ -2,14 +2,14 @@
 // the whole turned into one function that renders a checked config for each event, or always gives the same one.
 import type { z } from "zod"
 import type { AnyAction } from "../../contract/action.ts"
+import type { Json } from "../../contract/collection.ts"
 import { TemplateSlot } from "../../contract/template.ts"
-import { AppError } from "../../kernel/errors.ts"
+import { AppError, type FieldProblem } from "../../kernel/errors.ts"
 import { isPlainObject } from "../../kernel/json.ts"
-import { kindOf } from "../../kernel/zod-problems.ts"
+import { fieldProblems, kindOf, type RefusedValue, zodProblems } from "../../kernel/zod-problems.ts"
+import { childPointer, pointerTo } from "../findings.ts"
 import type { Evaluate } from "../graph.ts"
-import { childPointer } from "../pointer.ts"
 import { compileJson, type PlacedRead, type TemplateProblem } from "../template.ts"
-import { type SchemaProblem, schemaProblems } from "./schema-problems.ts"
 
 export interface CompiledConfig {
   /** What the schema made of the fields, slots included; undefined when they do not fit. */
@@ -137,4 +137,56 @@ function renderField(evaluate: Evaluate<unknown>, scope: Parameters<Evaluate<unk
     const details = { ...error.details, fields: [{ path: field, message: error.message }] }
     throw AppError.from({ code: error.code, message, details }, { cause: error })
   }
+}
+
+interface SchemaProblem {
+  readonly rule: "unknown-field" | "invalid-field"
+  readonly pointer: string
+  readonly message: string
+}
+
+/** `pointer` is where the checked value stands. */
+export function schemaProblems(refused: RefusedValue, pointer: string): SchemaProblem[] {
+  const { problems, count } = zodProblems(refused)
+  const found = problems.map(({ kind, path, message }): SchemaProblem => {
+    const named = kind === "missing" && path.length > 0 ? `"${String(path.at(-1))}" is missing. ${message}` : message
+    return { rule: kind === "unknown" ? "unknown-field" : "invalid-field", pointer: pointerTo(path, pointer), message: named }
+  })
+  const more = count - found.length
+  return more > 0 ? [...found, { rule: "invalid-field", pointer, message: `${more} more problems here.` }] : found
+}
+
+// A config in which nothing is a template, such as one that a person approved: checked by the action's schema, values as they are.
+
+/** Throws `invalid_argument` that names the fields; their paths begin with `path`. */
+export function literalConfig(action: AnyAction, value: Json, path: string): unknown {
+  const parsed = action.config.safeParse(value)
+  if (!parsed.success) throw refusal(action, path, fieldProblems({ schema: action.config, value, issues: parsed.error.issues }))
+  const problems: FieldProblem[] = []
+  const literal = walk(parsed.data, "", problems)
+  if (problems.length > 0) throw refusal(action, path, problems)
+  return literal
+}
+
+function walk(value: unknown, path: string, problems: FieldProblem[]): unknown {
+  if (value instanceof TemplateSlot) {
+    const checked = value.schema.safeParse(value.source)
+    if (checked.success) return checked.data
+    for (const problem of fieldProblems({ schema: value.schema, value: value.source, issues: checked.error.issues }))
+      problems.push({ ...problem, path: joined(path, problem.path) })
+    return undefined
+  }
+  if (Array.isArray(value)) return value.map((element, index) => walk(element, joined(path, String(index)), problems))
+  if (typeof value !== "object" || value === null) return value
+  return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, walk(inner, joined(path, name), problems)]))
+}
+
+function joined(path: string, name: string): string {
+  return path === "" || name === "" ? path + name : `${path}.${name}`
+}
+
+function refusal(action: AnyAction, path: string, problems: readonly FieldProblem[]): AppError {
+  const fields = problems.map((problem) => ({ ...problem, path: joined(path, problem.path) }))
+  const named = fields.map((field) => `${field.path}: ${field.message}`).join("; ")
+  return new AppError("invalid_argument", `This is not valid for ${action.type}. ${named}`, { reason: "invalid_fields", fields })
 }

@@ -2,12 +2,12 @@
 // does not fit is reported and stands as its default for the rest of the compilation.
 import type { z } from "zod"
 import { didYouMean } from "../../kernel/guess.ts"
-import { protoKey } from "../../kernel/proto-key.ts"
+import { protoKey } from "../../kernel/json.ts"
 import { kindOf } from "../../kernel/zod-problems.ts"
 import { CommonActionFields, documentFields, maxSteps, PipelineDocument } from "../document.ts"
-import { childPointer, pointerTo } from "../pointer.ts"
+import { childPointer, pointerTo } from "../findings.ts"
+import { schemaProblems } from "./config.ts"
 import type { Report } from "./report.ts"
-import { schemaProblems } from "./schema-problems.ts"
 
 /** The document with every field present, and the actions as they were given. */
 export interface CheckedDocument {

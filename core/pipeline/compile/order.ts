@@ -1,7 +1,7 @@
 // Which step waits for which, and which run after the reply. Explicit `needs` and reads of a deferred step's result
 // defer a step; the list's own order only sorts steps within the same side of the reply.
 import { didYouMean } from "../../kernel/guess.ts"
-import { childPointer } from "../pointer.ts"
+import { childPointer } from "../findings.ts"
 import type { Report } from "./report.ts"
 import type { Draft } from "./steps.ts"
 

@@ -1,7 +1,7 @@
 // Schema and transform, handed to the sandbox to be compiled; what it says of them becomes findings at their place.
 import { didYouMean } from "../../kernel/guess.ts"
 import { valueAt } from "../../kernel/json.ts"
-import { keysOf } from "../pointer.ts"
+import { keysOf } from "../findings.ts"
 import type { Program, ProgramProblem } from "../sandbox/sandbox.ts"
 import type { CheckedDocument } from "./document-fields.ts"
 import type { CompileEnvironment } from "./environment.ts"

@@ -1,7 +1,6 @@
 // Where the parts of the compiler put what they find; pointers get their line and column here, once for all.
-import type { Finding } from "../findings.ts"
+import { type Finding, finding, type RuleId } from "../findings.ts"
 import type { Locate, SourcePosition } from "../parse.ts"
-import { finding, type RuleId } from "../rules/rules.ts"
 
 /** More findings than anybody reads are counted only, so that an answer stays small. */
 const maxFindings = 100

@@ -2,10 +2,10 @@
 import { didYouMean } from "../../kernel/guess.ts"
 import { isRecord } from "../../kernel/json.ts"
 import { isFedFromInside } from "../document.ts"
+import { schemaProblems } from "./config.ts"
 import type { CheckedDocument } from "./document-fields.ts"
 import type { AuthFacts, CompileEnvironment } from "./environment.ts"
 import type { Report } from "./report.ts"
-import { schemaProblems } from "./schema-problems.ts"
 
 /** What is known of the verification, for the lints. */
 export function checkSource({ document, sound }: CheckedDocument, environment: CompileEnvironment, report: Report): AuthFacts | undefined {

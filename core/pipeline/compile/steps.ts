@@ -2,13 +2,12 @@
 import type { AnyAction } from "../../contract/action.ts"
 import { didYouMean } from "../../kernel/guess.ts"
 import { CommonActionFields } from "../document.ts"
-import { childPointer } from "../pointer.ts"
+import { childPointer } from "../findings.ts"
 import { type Compiled, compileExpression, type PlacedRead } from "../template.ts"
-import { type CompiledConfig, compileConfig } from "./config.ts"
+import { type CompiledConfig, compileConfig, schemaProblems } from "./config.ts"
 import { commonFieldNames, type RawAction } from "./document-fields.ts"
 import type { CompileEnvironment } from "./environment.ts"
 import type { Report } from "./report.ts"
-import { schemaProblems } from "./schema-problems.ts"
 
 export interface Draft {
   readonly id: string

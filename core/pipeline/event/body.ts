@@ -4,8 +4,7 @@
 import type { StepWarning } from "../../contract/action.ts"
 import { type Charset, charsetOf, charsetParameter, decodeText } from "../../kernel/charset.ts"
 import { AppError } from "../../kernel/errors.ts"
-import { excessOf, minExcessLength } from "../../kernel/json-shape.ts"
-import { tooComplex } from "../../kernel/too-complex.ts"
+import { excessOf, minExcessLength, tooComplex } from "../../kernel/json-shape.ts"
 import type { FileReference, ReceivedFile } from "../event-files.ts"
 import { type Form, type FormProblem, formToObject, isJsonText, maxFormFields, readForm } from "./form.ts"
 

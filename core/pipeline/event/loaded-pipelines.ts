@@ -1,11 +1,11 @@
 // The pipelines in use, compiled and with a prepared verifier, by endpoint. A change drops one; the drop is confirmed when
 // no event that was verified under the old revision is still uncommitted.
 import type { AnyAuthMode, Verifier } from "../../contract/auth-mode.ts"
-import { allDone } from "../../kernel/all-done.ts"
 import type { Clock } from "../../kernel/clock.ts"
 import type { Deps, TokenRecord } from "../../kernel/di.ts"
 import { AppError } from "../../kernel/errors.ts"
 import type { Logger } from "../../kernel/log.ts"
+import { allDone } from "../../kernel/promises.ts"
 import type { PipelineDocument } from "../document.ts"
 import type { Compilation } from "../engine.ts"
 import type { Graph } from "../graph.ts"

@@ -18,13 +18,12 @@ import type { Committer } from "./commit.ts"
 import { type Dedupe, noteRepeat } from "./dedupe.ts"
 import type { EventContext } from "./event.ts"
 import { commitWithFiles, filesOf } from "./files.ts"
-import { isLarge, ownTurn } from "./large-event.ts"
 import type { LoadedPipeline } from "./loaded-pipelines.ts"
 import { noteActionFailed, Rejector } from "./reject.ts"
 import { shownHeaders, withoutFields, withoutProof } from "./request.ts"
 import { type Stage, type StageResult, StageRunner } from "./stages.ts"
 import { withStorableNames } from "./storable-names.ts"
-import { type TransformServices, transform } from "./transform.ts"
+import { isLarge, ownTurn, type TransformServices, transform } from "./transform.ts"
 
 export interface ProcessorServices extends TransformServices {
   readonly clock: Clock

@@ -1,19 +1,22 @@
 // Every way in which an event ends other than by being carried out, mapped to its journal entry and to what its sender is
 // answered. A fault has one cause, one entry and one reason for every source.
 import type { Reply } from "../../contract/action.ts"
+import type { InboundRequest } from "../../contract/auth-mode.ts"
 import type { Json } from "../../contract/collection.ts"
 import { AppError, asAppError } from "../../kernel/errors.ts"
+import { parsedJson } from "../../kernel/json.ts"
 import type { Logger } from "../../kernel/log.ts"
-import { noteOutcome, noteReply } from "../journal/draft.ts"
+import { pointerTo } from "../findings.ts"
+import { noteOutcome, noteReply, previewOfText } from "../journal/draft.ts"
 import type { JournalEntry } from "../journal/entry.ts"
-import { pointerTo } from "../pointer.ts"
 import type { Failure } from "../run/execution.ts"
 import type { StoredPipeline } from "../source.ts"
 import { errorReply } from "./answer.ts"
+import { readBodyText } from "./body.ts"
 import type { Committer } from "./commit.ts"
 import type { EventContext } from "./event.ts"
+import { headersAndSize } from "./request.ts"
 import type { SandboxFailure } from "./transform.ts"
-import { previewOfUnread, saysTest } from "./unread.ts"
 
 const transformCauses = {
   threw: "transform_threw",
@@ -216,4 +219,38 @@ export function sendAgain(message: string, fault: AppError, retryAfterS = 1): Ap
 
 export function reasonOf({ details, code }: AppError): string {
   return String(details.reason ?? code)
+}
+
+// What the journal shows of an event that ended before its body was read: as much as may be shown of what nobody vouches
+// for, cut short and without what is named like a secret.
+
+/** Longer bodies are told by headers and size alone. */
+const maxParsedBytes = 65_536
+const maxPreview = 500
+
+/** "" for events without a request. */
+function previewOfUnread({ request, visible }: EventContext): string {
+  if (visible.body !== "") return previewOfText(visible.body)
+  if (!request) return ""
+  const text = textOf(request)
+  return text === undefined ? headersAndSize(request.headers, request.body.length) : previewOfText(text, maxPreview)
+}
+
+/** Whether the event is marked as a test, by its header or its body. */
+function saysTest({ isTest, visible, request }: EventContext): boolean {
+  if (isTest) return true
+  const text = visible.body === "" ? request && textOf(request) : visible.body
+  if (!text?.includes('"is_test"')) return false
+  return (parsedJson(text) as { is_test?: unknown } | null | undefined)?.is_test === true
+}
+
+/** As JSON text; undefined for what is too large, or is not text. */
+function textOf({ body, headers }: InboundRequest): string | undefined {
+  if (body.length === 0 || body.length > maxParsedBytes) return undefined
+  const type = headers["content-type"]
+  try {
+    return readBodyText(body, typeof type === "string" ? type : type?.[0]).text
+  } catch {
+    return undefined
+  }
 }

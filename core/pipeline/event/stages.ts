@@ -8,8 +8,7 @@ import { noteTiming } from "../journal/draft.ts"
 import { isPromise } from "../run/step.ts"
 import { acceptedReply } from "./answer.ts"
 import type { EventContext } from "./event.ts"
-import { Gathering } from "./gathering.ts"
-import { isLarge } from "./large-event.ts"
+import { isLarge } from "./transform.ts"
 
 /** The reply that ends the event. Undefined if the next stage follows. */
 export type StageResult = Reply | undefined
@@ -129,5 +128,30 @@ export class StageRunner {
       this.#args.log.error({ err: error, execution: event.entry.id }, "an event that ended could not be counted")
     }
     return false
+  }
+}
+
+/** Gathers what comes one by one until a moment that the first of it schedules, and hands it on in groups. */
+class Gathering<T> {
+  readonly #schedule: (run: () => void) => void
+  readonly #run: (group: T[]) => void
+  readonly #maxGroup: number
+  #items: T[] = []
+
+  constructor(schedule: (run: () => void) => void, maxGroup: number, run: (group: T[]) => void) {
+    this.#schedule = schedule
+    this.#maxGroup = maxGroup
+    this.#run = run
+  }
+
+  add(item: T): void {
+    if (this.#items.push(item) === 1) this.#schedule(() => this.#handOn())
+  }
+
+  /** What comes meanwhile is gathered for the next time. */
+  #handOn(): void {
+    const items = this.#items
+    this.#items = []
+    for (let at = 0; at < items.length; at += this.#maxGroup) this.#run(items.slice(at, at + this.#maxGroup))
   }
 }

@@ -2,7 +2,7 @@
 // The text is not parsed here, since a megabyte of JSON takes long to parse.
 import type { StepWarning } from "../../contract/action.ts"
 import { endOfString, isName } from "../../kernel/json-shape.ts"
-import { childPointer } from "../pointer.ts"
+import { childPointer } from "../findings.ts"
 
 const suspect = /\\u0000|"__proto__"/
 const maxShown = 80

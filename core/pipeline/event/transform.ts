@@ -1,13 +1,15 @@
 // The transform stage: schema and transform in the sandbox, then the page envelope and the stamped columns.
+
+import { setImmediate } from "node:timers/promises"
 import type { Json } from "../../contract/collection.ts"
 import { PageEnvelope } from "../../contract/envelope.ts"
+import { workGoesOn } from "../../kernel/request-scope.ts"
 import { noteLogs, noteTransformed } from "../journal/draft.ts"
 import type { EntryWarning } from "../journal/entry.ts"
-import { wantsContext } from "../sandbox/program.ts"
+import { wantsContext } from "../sandbox/job.ts"
 import type { MappedResult, Sandbox, SandboxCall, SandboxResult } from "../sandbox/sandbox.ts"
 import { envelopeOf, type Stamper, stampedColumns } from "../stamp/stamp.ts"
 import type { EventContext } from "./event.ts"
-import { isLarge, ownTurn } from "./large-event.ts"
 
 export type SandboxFailure = SandboxResult & { ok: false }
 
@@ -112,4 +114,18 @@ function readEnvelope(given: Json, warnings: EntryWarning[]): PageEnvelope {
     else warnings.push({ pointer: `/_envelope/${name}`, message: `Dropped: ${read.error?.issues[0]?.message ?? "not a string"}.` })
   }
   return page
+}
+
+/** Bytes or characters. A shorter text is read in less time than a turn of the event loop costs. */
+const largeLength = 65_536
+
+/** Each stage of a large event takes milliseconds. It starts in a turn of its own, so other work runs between stages. */
+export function isLarge(text: { readonly length: number }): boolean {
+  return text.length >= largeLength
+}
+
+/** Resolves in the next turn of the event loop. */
+export async function ownTurn(): Promise<void> {
+  await setImmediate()
+  workGoesOn()
 }

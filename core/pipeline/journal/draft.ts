@@ -4,10 +4,11 @@ import type { Verdict } from "../../contract/auth-mode.ts"
 import type { Json } from "../../contract/collection.ts"
 import type { Envelope } from "../../contract/envelope.ts"
 import { timestamp } from "../../kernel/clock.ts"
-import { logLines, type WrittenLine } from "../sandbox/log-lines.ts"
+import { logLines, type WrittenLine } from "../../kernel/log-lines.ts"
+import { mayNameSecret, redactSecrets } from "../../kernel/secret-names.ts"
+import { textWithoutSecrets } from "../../kernel/text-redaction.ts"
 import type { StoredPipeline } from "../source.ts"
 import type { EntryStatus, JournalEntry } from "./entry.ts"
-import { previewOfText, previewOfValue } from "./preview.ts"
 
 const dayMs = 86_400_000
 
@@ -101,4 +102,24 @@ export function noteOutcome(entry: JournalEntry, status: EntryStatus, cause: str
 export function noteReply(entry: JournalEntry, reply: Reply): void {
   const { status, body } = reply
   entry.response = { status, body: body === null ? "" : previewOfText(typeof body === "string" ? body : JSON.stringify(body)) }
+}
+
+// Previews: what of a payload or an answer may stand in a journal entry. Values of fields named like secrets are cut,
+// long texts are capped. Most payloads name no secret, and pass without being parsed again.
+
+const maxText = 2_000
+const maxResult = 4_000
+
+/** Of JSON text, as it is when nothing in it is named like a secret. */
+export function previewOfText(text: string, maxLength = maxText): string {
+  // What is cut off need not be looked at.
+  const head = text.length <= maxLength ? text : text.slice(0, maxLength)
+  const shown = mayNameSecret(head) ? textWithoutSecrets(text, maxLength) : text
+  return shown.length <= maxLength ? shown : `${shown.slice(0, maxLength)}… (${text.length} characters)`
+}
+
+/** Of a value that has its JSON text at hand: the value itself when it is small and names no secret. */
+export function previewOfValue(value: Json, text: string): Json {
+  if (text.length > maxResult) return previewOfText(text)
+  return mayNameSecret(text) ? redactSecrets(value) : value
 }

@@ -1,7 +1,8 @@
 // Erases what journal entries hold of their events once payloads are no longer kept. One node does it, in short turns of
 // one batch a pipeline; a mark for each pipeline says how far it is, and moves in the commit of what it stands for.
+
+import type { Leases } from "../../contract/cluster.ts"
 import { type Document, defineCollection } from "../../contract/collection.ts"
-import type { Leases } from "../../contract/lease.ts"
 import type { Store } from "../../contract/store.ts"
 import { StagedWork, type UnitOfWork } from "../../contract/unit-of-work.ts"
 import { type Clock, timestamp } from "../../kernel/clock.ts"

@@ -6,9 +6,8 @@ import { StagedWork } from "../../contract/unit-of-work.ts"
 import { type Clock, timestamp } from "../../kernel/clock.ts"
 import { derivedUuidInOrder, type Ids } from "../../kernel/ids.ts"
 import type { Logger } from "../../kernel/log.ts"
-import { EntryCollection } from "./collections.ts"
+import { EntryCollection, noteLate } from "./collections.ts"
 import type { JournalEntry } from "./entry.ts"
-import { noteLate } from "./late.ts"
 
 interface Minute {
   at: number

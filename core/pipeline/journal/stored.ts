@@ -1,7 +1,8 @@
 // Entries as they lie in the store: without what follows from the rest. Most fields of most entries say that nothing
 // happened; written out they were half of what an event costs on disk.
+
+import { rowsIn, type WrittenRow } from "../../contract/action.ts"
 import type { Json } from "../../contract/collection.ts"
-import { rowsIn, type WrittenRow } from "../../contract/row-result.ts"
 import { isRecord } from "../../kernel/json.ts"
 import type { JournalEntry, StepRecord } from "./entry.ts"
 

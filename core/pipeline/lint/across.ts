@@ -2,9 +2,8 @@
 import { slugOf } from "../../contract/fields.ts"
 import type { CrossDocumentRule, LintedDocument } from "../../contract/lint-rule.ts"
 import type { PipelineDocument } from "../document.ts"
-import type { Finding } from "../findings.ts"
+import { type Finding, finding } from "../findings.ts"
 import type { Graph } from "../graph.ts"
-import { finding } from "../rules/rules.ts"
 
 /** A file that is checked beside others. */
 export interface FileAmongOthers {

@@ -4,7 +4,7 @@ import { didYouMean } from "../../kernel/guess.ts"
 import type { Ordering } from "../compile/order.ts"
 import type { Report } from "../compile/report.ts"
 import type { Draft } from "../compile/steps.ts"
-import { childPointer } from "../pointer.ts"
+import { childPointer } from "../findings.ts"
 
 const words = ["fail", "continue"]
 

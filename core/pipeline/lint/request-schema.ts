@@ -2,8 +2,7 @@
 // a misspelt one lets through what it was to refuse.
 import { didYouMean } from "../../kernel/guess.ts"
 import type { Report } from "../compile/report.ts"
-import { childPointer } from "../pointer.ts"
-import type { RuleId } from "../rules/rules.ts"
+import { childPointer, type RuleId } from "../findings.ts"
 import { formatNames } from "../sandbox/format-names.ts"
 import { eachSchema, schemaKeywords } from "../sandbox/json-schema.ts"
 

@@ -5,7 +5,7 @@ import type { AuthFacts, CompileEnvironment } from "../compile/environment.ts"
 import type { Report } from "../compile/report.ts"
 import type { Draft } from "../compile/steps.ts"
 import type { PipelineDocument } from "../document.ts"
-import { childPointer } from "../pointer.ts"
+import { childPointer } from "../findings.ts"
 
 export interface Writes {
   readonly datasets: readonly string[]

@@ -1,8 +1,7 @@
 // One event on its way through a graph: what it is, what its steps have said so far, and what it will leave behind.
-import type { Reply, StepContext, StepWarning } from "../../contract/action.ts"
+import { type Reply, rowsIn, type StepContext, type StepWarning, type WrittenRow } from "../../contract/action.ts"
 import type { Json } from "../../contract/collection.ts"
 import type { Envelope } from "../../contract/envelope.ts"
-import { rowsIn, type WrittenRow } from "../../contract/row-result.ts"
 import { StagedWork } from "../../contract/unit-of-work.ts"
 import type { AppError } from "../../kernel/errors.ts"
 import { derivedUuid } from "../../kernel/ids.ts"

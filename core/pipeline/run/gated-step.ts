@@ -6,7 +6,7 @@ import { type Gatekeeper, notApproved, targetChanged } from "../../contract/gate
 import type { UnitOfWork } from "../../contract/unit-of-work.ts"
 import { AppError } from "../../kernel/errors.ts"
 import { derivedUuid } from "../../kernel/ids.ts"
-import { literalConfig } from "../compile/literal-config.ts"
+import { literalConfig } from "../compile/config.ts"
 import type { Step } from "../graph.ts"
 import type { StepRecord } from "../journal/entry.ts"
 import { StepBudget, type TemplateRenderer } from "../template/renderer.ts"

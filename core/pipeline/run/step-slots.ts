@@ -2,8 +2,7 @@
 // then pipeline, then destination: the host, mail domain or connection that a step calls. A destination that never answers
 // fills its own share, and leaves slots for the others.
 import type { AnyAction } from "../../contract/action.ts"
-import type { Metrics } from "../../contract/metrics.ts"
-import { measureWaiting } from "../../contract/waiting-metrics.ts"
+import { type Metrics, measureWaiting } from "../../contract/metrics.ts"
 import type { Clock } from "../../kernel/clock.ts"
 import type { Share } from "../../kernel/fair-scheduler.ts"
 import { TypeSlots } from "./type-slots.ts"

@@ -1,7 +1,10 @@
 // One call to the sandbox while it waits and runs, and the text it travels as.
-import type { WrittenLine } from "./log-lines.ts"
-import { wantsContext } from "./program.ts"
+
+import { createHash } from "node:crypto"
+import type { WrittenLine } from "../../kernel/log-lines.ts"
+import type { ProgramSource } from "./compiler.ts"
 import type { Program, SandboxCall, SandboxResult } from "./sandbox.ts"
+import { withContextMark } from "./transform-mark.ts"
 import { pack } from "./wire.ts"
 
 export interface Job {
@@ -55,4 +58,20 @@ export function failureFrom(text: string): SandboxResult {
 
 export function unavailable(message: string): { ok: false; kind: "unavailable"; message: string; retryAfterS: number } {
   return { ok: false, kind: "unavailable", message, retryAfterS: 1 }
+}
+
+/** Raise when compiled programs look different from before. */
+const form = "4"
+
+/**
+ * What makes a program the same: its digest covers the organization, whose own process compiled it, schema, transform and
+ * the form of the compiled text, so that a change of that form never meets programs of an older one.
+ */
+export function digestOf({ organization, schema, transform, entry }: ProgramSource): string {
+  const text = JSON.stringify([form, organization, schema ?? null, transform, ...(entry === undefined ? [] : [entry])])
+  return createHash("sha256").update(text).digest("hex")
+}
+
+export function wantsContext(program: Program): boolean {
+  return program.transform?.startsWith(withContextMark) ?? false
 }

@@ -1,11 +1,11 @@
 // One run child and the calls that it is sent. What arrives in one turn of the event loop, or while the child is busy,
 // leaves as groups (groups.ts). A lost child is replaced at once and its groups run again, without the one to blame; one
 // that has grown too large is replaced between groups.
-import { allDone } from "../../kernel/all-done.ts"
+
 import type { Clock } from "../../kernel/clock.ts"
 import type { CoreConfig } from "../../kernel/config.ts"
-import { throwUncaught } from "../../kernel/defect.ts"
 import type { Share } from "../../kernel/fair-scheduler.ts"
+import { allDone, throwUncaught } from "../../kernel/promises.ts"
 import type { Loss } from "./child-link.ts"
 import { CallGroups, type Group } from "./groups.ts"
 import { batchOf, failureFrom, type Job, resultOf } from "./job.ts"

@@ -1,9 +1,7 @@
 // Children for those that can't be let near others: one a pipeline, or one for all of an organization's, few at once, gone
 // when idle.
-import { allDone } from "../../kernel/all-done.ts"
-import { throwUncaught } from "../../kernel/defect.ts"
-import type { Job } from "./job.ts"
-import { unavailable } from "./job.ts"
+import { allDone, throwUncaught } from "../../kernel/promises.ts"
+import { type Job, unavailable } from "./job.ts"
 import { Lane, type LaneOptions } from "./lane.ts"
 
 const most = 4

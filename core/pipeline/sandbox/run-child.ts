@@ -2,7 +2,7 @@
 // child that neither answers nor dies.
 import type { Clock } from "../../kernel/clock.ts"
 import type { CoreConfig } from "../../kernel/config.ts"
-import { residentBytes } from "../../process/memory.ts"
+import { residentBytes } from "../../process/confined-child.ts"
 import { ChildLink, type Loss } from "./child-link.ts"
 import type { Program } from "./sandbox.ts"
 

@@ -2,8 +2,8 @@
 // child process, and come back as data or as a cause. They cannot end this process.
 import { token } from "../../kernel/di.ts"
 import type { Share } from "../../kernel/fair-scheduler.ts"
+import type { WrittenLine } from "../../kernel/log-lines.ts"
 import type { ProgramSource } from "./compiler.ts"
-import type { WrittenLine } from "./log-lines.ts"
 import type { Mapping } from "./mapping/mapping.ts"
 
 /** A schema and a transform, compiled; the digest names the program. */

@@ -9,7 +9,7 @@ import {
   type Scripts,
 } from "../../contract/sandbox.ts"
 import { asAppError } from "../../kernel/errors.ts"
-import { logLines } from "./log-lines.ts"
+import { logLines } from "../../kernel/log-lines.ts"
 import type { RunResult, Sandbox, SandboxResult } from "./sandbox.ts"
 
 export function createScripts(sandbox: Sandbox): Scripts {

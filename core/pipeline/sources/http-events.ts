@@ -1,15 +1,16 @@
 // Creates events from HTTP requests: received, refused before their body was read, or shed.
 import type { IncomingHttpHeaders } from "node:http"
 import type { Reply } from "../../contract/action.ts"
-import type { InboundRequest } from "../../contract/auth-mode.ts"
-import { throwUncaught } from "../../kernel/defect.ts"
+import type { HandshakeResponse, InboundRequest } from "../../contract/auth-mode.ts"
 import type { AppError } from "../../kernel/errors.ts"
+import { throwUncaught } from "../../kernel/promises.ts"
 import type { RefusedBody } from "../../kernel/read-body.ts"
 import { fromHeaders, inSpan, isTracing, SpanKind } from "../../kernel/tracing.ts"
 import { answerReply, type HttpAnswer } from "../event/answer.ts"
 import { EventContext } from "../event/event.ts"
 import type { LoadedPipeline } from "../event/loaded-pipelines.ts"
 import { headersAndSize } from "../event/request.ts"
+import type { PipelineSource } from "../source.ts"
 import { newEntry, type SourceServices } from "./source-services.ts"
 
 export class HttpEvents {
@@ -75,4 +76,33 @@ function tracedEvent({ stored, entry, rawHeaders }: EventContext, run: () => Pro
       return answer
     }),
   )
+}
+
+// Providers that first ask an endpoint to prove itself: the auth mode knows the answer; a secret that arrives with the
+// question is stored once.
+
+/** undefined, at once, for what is not a handshake. */
+export function takeHandshake(
+  loaded: LoadedPipeline,
+  request: InboundRequest,
+  source: () => PipelineSource,
+): Promise<HttpAnswer> | undefined {
+  const answer = loaded.verifier.handshake?.(request)
+  return answer && keepAndAnswer(answer, loaded, request, source())
+}
+
+async function keepAndAnswer(
+  answer: HandshakeResponse,
+  loaded: LoadedPipeline,
+  request: InboundRequest,
+  source: PipelineSource,
+): Promise<HttpAnswer> {
+  const { deliveredSecret } = answer
+  // The provider must not sign with a secret that the pipeline does not have.
+  if (deliveredSecret !== undefined && !(await source.keepDeliveredSecret(loaded.stored, deliveredSecret))) return { status: 409, body: "" }
+  return {
+    status: answer.status,
+    headers: { "content-type": "text/plain; charset=utf-8", ...answer.headers },
+    body: request.method === "HEAD" ? "" : answer.body,
+  }
 }

@@ -1,10 +1,10 @@
 // Requests that the service itself could not serve: answered 503, or 500 where sending them again would not help. They are
 // counted by reason and logged at a bounded rate, whether it was before their life as an event began (this node may not
 // act, the pipeline cannot be loaded), when they have no journal entry, or within it.
-import { BoundedLog } from "../../kernel/bounded-log.ts"
+
 import type { Clock } from "../../kernel/clock.ts"
 import { AppError } from "../../kernel/errors.ts"
-import type { Logger } from "../../kernel/log.ts"
+import { BoundedLog, type Logger } from "../../kernel/log.ts"
 import { reasonOf, sendAgain } from "../event/reject.ts"
 
 export class UnservedRequests {

@@ -1,10 +1,11 @@
 // The columns stamped on every dataset row at ingestion, as far as the request alone tells them.
 // "" everywhere means "no signal".
 import type { Json } from "../../contract/collection.ts"
-import type { Envelope, PageEnvelope } from "../../contract/envelope.ts"
-import type { UserAgents } from "../../contract/user-agents.ts"
+import type { Envelope, PageEnvelope, UserAgents } from "../../contract/envelope.ts"
 import type { CoreConfig } from "../../kernel/config-schema.ts"
-import type { Headers } from "./headers.ts"
+
+/** Request headers as the stamp reads them: names in lower case, a repeated one as a list. */
+export type Headers = Readonly<Record<string, string | readonly string[] | undefined>>
 
 /** What a request says of device and place, stamped on rows. */
 export interface RequestStamp {

@@ -4,11 +4,32 @@ import { Context, type Token, TypeGuards, toValue, toValueSync, Value } from "li
 import { AppError } from "../../kernel/errors.ts"
 import type { Evaluate } from "../graph.ts"
 import { expressionProblems, sentence } from "./check.ts"
-import { keptByText } from "./kept.ts"
 import { contextOf, liquid } from "./liquid.ts"
 import { keyUnits, meter } from "./meter.ts"
 import { chargedOperators } from "./operators.ts"
 import { fixedPath, type Read, readsOfValue } from "./reads.ts"
+
+// What texts compiled to, by text: pipelines repeat each other's templates (`{{ event.email }}`), and a compiled one holds
+// nothing of the document that it came from, so that one serves them all.
+
+/** Longer texts are seldom the same twice. */
+const maxTextLength = 500
+const maxKept = 2_000
+
+/** `compile` must give the same for the same text; what it gives is shared, and so never changed. */
+export function keptByText<T>(compile: (text: string) => T): (text: string) => T {
+  const kept = new Map<string, T>()
+  return (text) => {
+    const known = kept.get(text)
+    if (known !== undefined) return known
+    const compiled = compile(text)
+    if (text.length > maxTextLength) return compiled
+    // The oldest goes: what is in use anywhere is still held there.
+    if (kept.size >= maxKept) for (const oldest of kept.keys()) if (kept.delete(oldest)) break
+    kept.set(text, compiled)
+    return compiled
+  }
+}
 
 export type Compiled<T> =
   | { readonly ok: true; readonly evaluate: Evaluate<T>; readonly reads: readonly Read[] }

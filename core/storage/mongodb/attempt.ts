@@ -1,9 +1,8 @@
 // One try of a group of commits: one transaction, durable on a majority when it went through. Says who is to blame
 // where the server says so; changes nothing otherwise.
-import type { ClientSession, Db } from "mongodb"
+import type { ClientSession, Db, MongoClient, Timestamp } from "mongodb"
 import { type Batch, type BatchItem, commandOf, gather, oneByOne, restOf } from "./batch.ts"
 import { recordOf } from "./record.ts"
-import type { Seen } from "./seen.ts"
 import type { PreparedCommit, Statement } from "./statement.ts"
 import type { WriteTrouble } from "./trouble.ts"
 
@@ -106,4 +105,31 @@ async function storedTargets(db: Db, batch: Batch, session: ClientSession): Prom
   const keys = batch.items.map(({ statement }) => statement.key)
   const collection = db.collection<Record<string, unknown> & { _id: string }>(batch.collection)
   return collection.find({ _id: { $in: keys } }, { session, projection: { revision: 1 } }).toArray()
+}
+
+/**
+ * The latest operation time of the replica set that this node has seen. Right after an election the new primary holds
+ * every majority-committed write, but its commit point may lag, so that a majority read returns older data. A read
+ * therefore carries the time seen, and the primary waits until its commit point has reached it. The same is so for the
+ * write of another node that has refused one of this node.
+ */
+export class Seen {
+  readonly #client: MongoClient
+  #latest: Timestamp | undefined
+
+  constructor(client: MongoClient) {
+    this.#client = client
+  }
+
+  /** A session for a commit or a read; the read's answer is not older than what was seen. To be ended. */
+  session(use: "commit" | "read"): ClientSession {
+    const session = this.#client.startSession({ causalConsistency: true })
+    if (use === "read" && this.#latest) session.advanceOperationTime(this.#latest)
+    return session
+  }
+
+  /** To be called once a majority has what the session did, or where it did nothing. */
+  note({ operationTime }: ClientSession): void {
+    if (operationTime && (!this.#latest || operationTime.greaterThan(this.#latest))) this.#latest = operationTime
+  }
 }

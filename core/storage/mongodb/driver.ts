@@ -1,7 +1,11 @@
 // The MongoDB storage driver: any number of nodes on one replica set. A group of commits is one multi-document
 // transaction on a majority's disks; `_id` holds the organization, declared times are dates.
-import type { Db } from "mongodb"
-import type { CommitFeed } from "../../contract/cache-invalidation.ts"
+
+import { subscribe, unsubscribe } from "node:diagnostics_channel"
+import type { Socket } from "node:net"
+import { createAdapter } from "@socket.io/mongo-adapter"
+import type { Db, MongoClient } from "mongodb"
+import type { CommitFeed } from "../../contract/cluster.ts"
 import type { CollectionSpec } from "../../contract/collection.ts"
 import type { Commit } from "../../contract/store.ts"
 import type { Clock } from "../../kernel/clock.ts"
@@ -9,13 +13,12 @@ import { type AppError, asAppError } from "../../kernel/errors.ts"
 import type { Logger } from "../../kernel/log.ts"
 import type { StorageDriver } from "../driver.ts"
 import { Abandoned } from "./abandoned.ts"
+import { Seen } from "./attempt.ts"
 import { type Connection, clientFor, hostsOf, open } from "./connect.ts"
-import { wakeOnClose } from "./ended-sockets.ts"
 import { commitFeed } from "./feed.ts"
 import { type CommitOutcome, type GroupOptions, GroupRun } from "./group.ts"
 import { layOut } from "./layout.ts"
 import { Reading } from "./reading.ts"
-import { Seen } from "./seen.ts"
 import { type PreparedCommit, prepare } from "./statement.ts"
 import { unavailable } from "./trouble.ts"
 
@@ -166,4 +169,41 @@ function bySize(commits: readonly PreparedCommit[]): PreparedCommit[][] {
 
 function lostOutcome(commit: Commit): AppError {
   return asAppError(new Error(`Commit ${commit.id} ended without a result.`))
+}
+
+// Sockets that close while a command is being written. The driver (7.9) waits for "drain" when a socket does not accept a
+// command as a whole; a closed socket never drains, so that the command, and all that waits for it, would hang. So a
+// socket that closes emits "drain", and the driver then finds its connection closed.
+
+/** Of every socket, TLS or not, that this process opens to somebody. */
+const channel = "net.client.socket"
+
+/** For the client's connections from now on; to be called before it connects. Returns what ends it. */
+function wakeOnClose(client: MongoClient): () => void {
+  const ports = new Set<number>()
+  client.on("serverOpening", ({ address }) => void ports.add(Number(address.slice(address.lastIndexOf(":") + 1))))
+  const watch = (message: unknown) => {
+    const { socket } = message as { socket: Socket }
+    socket.once("connect", () => {
+      if (ports.has(Number(socket.remotePort))) socket.once("close", () => void socket.emit("drain"))
+    })
+  }
+  subscribe(channel, watch)
+  return () => unsubscribe(channel, watch)
+}
+
+/**
+ * Carries live messages between nodes: socket.io's own adapter, on a collection of this database that forgets after a
+ * minute. What must not be lost is kept with its commit; here is only the quick way to the other nodes' sockets, so a
+ * write waits for no majority.
+ */
+export type LiveAdapter = ReturnType<typeof createAdapter>
+
+/** To be called once storage has started. */
+export function liveAdapter(db: Db, log: Logger): LiveAdapter {
+  const collection = db.collection("live_between_nodes", { writeConcern: { w: 1, journal: false } })
+  collection.createIndex({ createdAt: 1 }, { expireAfterSeconds: 60, background: true }).catch((error: unknown) => {
+    log.warn({ err: error }, "the collection that carries live messages between nodes has no expiry yet")
+  })
+  return createAdapter(collection, { addCreatedAtField: true })
 }

@@ -1,7 +1,7 @@
 // The feed of commits to one global collection, from a change stream: events arrive once a majority has them, in the
 // order of their commits. A stream that was cut takes up where it was; where that place is gone, the feed is broken.
 import type { ChangeStream, Db, Timestamp } from "mongodb"
-import type { CommitFeed, CommitFeedReader } from "../../contract/cache-invalidation.ts"
+import type { CommitFeed, CommitFeedReader } from "../../contract/cluster.ts"
 import type { CollectionSpec, Document } from "../../contract/collection.ts"
 import { AppError } from "../../kernel/errors.ts"
 import { unavailable } from "./trouble.ts"

@@ -3,8 +3,7 @@
 import type { CollectionSpec } from "../../contract/collection.ts"
 import type { Filter, Scalar } from "../../contract/store.ts"
 import { AppError } from "../../kernel/errors.ts"
-import { keyOf, rangeOf } from "./keys.ts"
-import { type Bson, comparedTime, Encoder, type TimeTree, timesAt, timesOf } from "./values.ts"
+import { type Bson, comparedTime, Encoder, keyOf, rangeOf, type TimeTree, timesAt, timesOf } from "./values.ts"
 
 export interface QueryScope {
   readonly collection: CollectionSpec

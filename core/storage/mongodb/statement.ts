@@ -4,9 +4,8 @@ import type { Document } from "../../contract/collection.ts"
 import type { Commit, Filter, Update, Write } from "../../contract/store.ts"
 import { AppError } from "../../kernel/errors.ts"
 import { pathOf, type QueryScope, translate } from "./filter.ts"
-import { keyOf } from "./keys.ts"
 import { makeUpdate, mergeUpdate } from "./merge.ts"
-import { type Bson, Encoder, timesAt, timesOf } from "./values.ts"
+import { type Bson, Encoder, keyOf, timesAt, timesOf } from "./values.ts"
 
 export interface Statement {
   readonly kind: "insert" | "update" | "merge" | "remove"

@@ -3,8 +3,8 @@
 
 import type { CollectionSpec } from "../../contract/collection.ts"
 import { type Clock, timestamp } from "../../kernel/clock.ts"
-import { throwUncaught } from "../../kernel/defect.ts"
 import { AppError } from "../../kernel/errors.ts"
+import { throwUncaught } from "../../kernel/promises.ts"
 import { Checkpoints } from "./checkpoints.ts"
 import { isDamage } from "./damage.ts"
 import { claimDataFile } from "./data-file.ts"

@@ -2,9 +2,9 @@
 // query; the others answer everything else, one query at a time. Each is started where something waits for it: until
 // then the first answers look-ups too. What waits is bounded by number.
 import type { Json } from "../../contract/collection.ts"
-import { allDone } from "../../kernel/all-done.ts"
 import { AppError } from "../../kernel/errors.ts"
 import { parsedJson } from "../../kernel/json.ts"
+import { allDone } from "../../kernel/promises.ts"
 import { unreadableDocument } from "./damage.ts"
 import { StoreThread } from "./thread.ts"
 import type { FileFault, ReaderData, ReaderReply, ReaderRequest, WireError, WireRead } from "./wire.ts"

@@ -1,7 +1,7 @@
 // Threads of the embedded store, seen from the main thread: each serves one open file at a time, over a port of its own
 // (serve.ts is its other end).
 import { MessageChannel, type MessagePort, Worker } from "node:worker_threads"
-import { allDone } from "../../kernel/all-done.ts"
+import { allDone } from "../../kernel/promises.ts"
 
 /** Threads that serve nothing, by script. Undefined: none are kept. */
 let kept: Map<string, Worker[]> | undefined

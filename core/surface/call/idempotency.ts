@@ -9,10 +9,10 @@ import { type Document, defineCollection, type Json } from "../../contract/colle
 import type { AnyOperation } from "../../contract/operation.ts"
 import type { Filter, Store } from "../../contract/store.ts"
 import { type StagedCollection, StagedWork, type UnitOfWork } from "../../contract/unit-of-work.ts"
-import { canonicalJson } from "../../kernel/canonical-json.ts"
 import { type Clock, timestamp } from "../../kernel/clock.ts"
 import { AppError } from "../../kernel/errors.ts"
 import { derivedUuid, type Ids } from "../../kernel/ids.ts"
+import { canonicalJson } from "../../kernel/json.ts"
 import { requireOrganization } from "./authorise.ts"
 import { without } from "./redact.ts"
 

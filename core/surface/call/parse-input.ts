@@ -1,9 +1,8 @@
 // The input of a call through its zod schema: every problem at once, each with a dotted path.
 import type { z } from "zod"
 import { AppError } from "../../kernel/errors.ts"
-import { maxLevels } from "../../kernel/json-shape.ts"
-import { protoKey } from "../../kernel/proto-key.ts"
-import { tooDeep } from "../../kernel/too-complex.ts"
+import { protoKey } from "../../kernel/json.ts"
+import { maxLevels, tooDeep } from "../../kernel/json-shape.ts"
 import { dotted, type RefusedValue, zodProblems } from "../../kernel/zod-problems.ts"
 
 /** Throws `invalid_argument`: with the first hundred problems in `details.fields` and how many there are in `details.problems`, or for an input that nests too deep to be looked at. */

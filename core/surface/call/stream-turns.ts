@@ -3,7 +3,7 @@
 import type { Streamed } from "../../contract/operation.ts"
 import { AppError } from "../../kernel/errors.ts"
 import { FairLimiter } from "../../kernel/fair-limiter.ts"
-import { giveWay } from "../../kernel/give-way.ts"
+import { giveWay } from "../../kernel/main-thread.ts"
 
 /** Streams of one organization that are open at once on a node. */
 const maxOpen = 4

@@ -1,8 +1,7 @@
 // One operation of the API reference: what it does, what goes in, what comes out, and a form to try it.
 import { type Html, html, noHtml } from "../../kernel/html.ts"
 import type { JsonObject } from "../wire-schema.ts"
-import { prose } from "./prose.ts"
-import { fieldList, type Resolve, typeOf } from "./schema-fields.ts"
+import { fieldList, prose, type Resolve, typeOf } from "./schema-fields.ts"
 
 export interface OperationView {
   readonly id: string

@@ -6,8 +6,7 @@ import { Html, html } from "../../kernel/html.ts"
 import type { ServedDocument } from "../http/open-document.ts"
 import type { JsonObject } from "../wire-schema.ts"
 import { type OperationView, operationArticle, sharedParts } from "./operation-article.ts"
-import { prose } from "./prose.ts"
-import type { Resolve } from "./schema-fields.ts"
+import { prose, type Resolve } from "./schema-fields.ts"
 
 const asset = (name: string) => readFileSync(new URL(name, import.meta.url), "utf8")
 const style = asset("./page.css")

@@ -1,7 +1,6 @@
 // A JSON Schema as a list of fields that a person can read.
-import { type Html, html } from "../../kernel/html.ts"
+import { Html, html } from "../../kernel/html.ts"
 import type { JsonObject } from "../wire-schema.ts"
-import { prose } from "./prose.ts"
 
 export type Resolve = (reference: string) => JsonObject | undefined
 
@@ -53,4 +52,13 @@ function objectIn(schema: JsonObject | undefined, resolve: Resolve, depth = 0): 
   if (schema["type"] === "array") return objectIn(schema["items"] as JsonObject | undefined, resolve, depth + 1)
   const choice = (schema["anyOf"] ?? schema["oneOf"]) as JsonObject[] | undefined
   return choice?.map((one) => objectIn(one, resolve, depth + 1)).find((one) => one !== undefined)
+}
+
+/** Paragraphs of text with `code` in backticks. */
+export function prose(text: string): Html {
+  const paragraphs = text.split(/\n{2,}/).map((paragraph) => {
+    const pieces = paragraph.split(/`([^`]+)`/).map((piece, index) => (index % 2 === 1 ? html`<code>${piece}</code>` : html`${piece}`))
+    return html`<p>${new Html(pieces.map((piece) => piece.text).join(""))}</p>`
+  })
+  return html`${paragraphs}`
 }

@@ -3,9 +3,11 @@ import { createHash } from "node:crypto"
 import type { IncomingMessage, ServerResponse } from "node:http"
 import { Readable } from "node:stream"
 import { pipeline } from "node:stream/promises"
+import compression from "compression"
+import type { Request, RequestHandler, Response } from "express"
 import type { Streamed } from "../../contract/operation.ts"
-import type { AppError } from "../../kernel/errors.ts"
-import { mayBeCompressed, variesByEncoding } from "./compression.ts"
+import { AppError } from "../../kernel/errors.ts"
+import type { Ids } from "../../kernel/ids.ts"
 
 export const jsonType = "application/json; charset=utf-8"
 
@@ -84,4 +86,46 @@ export function entityTag(text: string): string {
 export function tagMatches(given: string, tag: string): boolean {
   const plain = tag.replace(/^W\//, "")
   return given.split(",").some((one) => one.trim() === "*" || one.trim().replace(/^W\//, "") === plain)
+}
+
+/** Smaller bodies are not compressed. */
+const threshold = 1_024
+
+/** Response compression (gzip, Brotli), and its headers for HEAD and 304. */
+export function compressed(): RequestHandler {
+  return compression({ threshold, filter: isCompressible })
+}
+
+/** True if the response may be compressed, so that its Content-Length is unknown. */
+export function mayBeCompressed(request: IncomingMessage, bytes: number): boolean {
+  return bytes >= threshold && request.headers["accept-encoding"] !== undefined
+}
+
+/** For 304 responses too, RFC 9110 section 15.4.5; the middleware sets it where there is a body. */
+export function variesByEncoding(response: ServerResponse): void {
+  response.appendHeader("Vary", "Accept-Encoding")
+}
+
+/** Event streams are not compressed: compression would buffer them. */
+function isCompressible(request: IncomingMessage, response: ServerResponse): boolean {
+  return (
+    !String(response.getHeader("content-type")).startsWith("text/event-stream") &&
+    compression.filter(request as Request, response as Response)
+  )
+}
+
+// A method that a path does not answer: 405, with those it does.
+
+/** `details.allow` becomes the Allow header. */
+export function methodNotAllowed(method: string, path: string, allow: readonly string[]): AppError {
+  const message = `${path} does not answer ${method}; it answers ${allow.join(", ")}.`
+  return new AppError("unimplemented", message, { reason: "method_not_allowed", allow: [...allow] }, { status: 405 })
+}
+
+const pattern = /^[\w\-=.]{1,255}$/
+
+/** The id by which a request is found again in logs, audit and answers: the client's own where it is well formed. */
+export function requestIdOf(request: IncomingMessage, ids: Ids): string {
+  const given = request.headers["x-request-id"]
+  return typeof given === "string" && pattern.test(given) ? given : ids.uuid()
 }

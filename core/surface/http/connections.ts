@@ -5,10 +5,9 @@ import type { IncomingMessage, Server, ServerResponse } from "node:http"
 import type { Socket } from "node:net"
 import { Counter } from "prom-client"
 import type { Metrics } from "../../contract/metrics.ts"
-import { BoundedLog } from "../../kernel/bounded-log.ts"
 import type { Clock } from "../../kernel/clock.ts"
 import { AppError } from "../../kernel/errors.ts"
-import type { Logger } from "../../kernel/log.ts"
+import { BoundedLog, type Logger } from "../../kernel/log.ts"
 import { sendError } from "./answer.ts"
 
 export interface ConnectionsOptions {

@@ -1,12 +1,11 @@
 // The JSON body of a request: its size, type, spelling and shape checked, each refusal with the status HTTP has for it.
 import type { IncomingMessage } from "node:http"
 import { AppError } from "../../kernel/errors.ts"
-import { giveWay } from "../../kernel/give-way.ts"
 import { jsonFault } from "../../kernel/json-fault.ts"
-import { excessOf } from "../../kernel/json-shape.ts"
+import { excessOf, tooComplex } from "../../kernel/json-shape.ts"
+import { giveWay } from "../../kernel/main-thread.ts"
 import { bodyOf } from "../../kernel/read-body.ts"
 import { roundedInteger } from "../../kernel/rounded-integer.ts"
-import { tooComplex } from "../../kernel/too-complex.ts"
 import { kindOf } from "../../kernel/zod-problems.ts"
 
 export const defaultMaxBodyBytes = 1_048_576

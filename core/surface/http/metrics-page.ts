@@ -3,9 +3,8 @@
 // On a separate port the operator restricts access.
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http"
 import type { Registry } from "prom-client"
-import { sameSecret } from "../../kernel/constant-time.ts"
 import { AppError } from "../../kernel/errors.ts"
-import { listenError } from "./listen-error.ts"
+import { sameSecret } from "../../kernel/vault.ts"
 
 export interface MetricsSettings {
   /** Bearer token; null: none is asked for. */
@@ -112,4 +111,16 @@ export class MetricsPage {
 
 function isLoopback(address: string): boolean {
   return address === "::1" || /^(?:::ffff:)?127\./.test(address)
+}
+
+/** Why a server cannot listen, with what to do about it. */
+export function listenError({ host, port }: { readonly host: string; readonly port: number }, cause: NodeJS.ErrnoException): Error {
+  const remedy: Record<string, string> = {
+    EADDRINUSE: "the port is in use; stop the other program, or set PORT to another port",
+    EACCES: "permission denied; use a port above 1023, or grant the right",
+    EADDRNOTAVAIL: "this machine has no such address; set HOST to one of its addresses, or to 0.0.0.0",
+    ENOTFOUND: "this host name does not resolve; set HOST to an address of this machine",
+  }
+  const why = remedy[cause.code ?? ""] ?? cause.message
+  return new Error(`Cannot listen on ${host}:${port} (${cause.code ?? "unknown"}): ${why}.`, { cause })
 }

@@ -4,8 +4,7 @@ import { promisify } from "node:util"
 import { brotliCompress, gzip } from "node:zlib"
 import type { Request, Response } from "express"
 import type { RouteResponse } from "../../contract/route.ts"
-import { entityTag, tagMatches } from "./answer.ts"
-import { variesByEncoding } from "./compression.ts"
+import { entityTag, tagMatches, variesByEncoding } from "./answer.ts"
 
 export interface ServedDocument {
   readonly contentType: string

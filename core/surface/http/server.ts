@@ -2,7 +2,7 @@
 // goes to express. It guards against slow and oversized requests, and stops without cutting what is in progress.
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http"
 import type { AddressInfo, Socket } from "node:net"
-import { type InboundHandler, inboundPrefix } from "../../contract/inbound.ts"
+import { type InboundHandler, inboundPrefix } from "../../contract/route.ts"
 import type { Store } from "../../contract/store.ts"
 import { type Clock, giveUpAfter, sleep } from "../../kernel/clock.ts"
 import { AppError, asAppError } from "../../kernel/errors.ts"
@@ -10,13 +10,9 @@ import type { Ids } from "../../kernel/ids.ts"
 import type { Logger } from "../../kernel/log.ts"
 import { type Marked, type RequestScope, runInRequest } from "../../kernel/request-scope.ts"
 import type { RequestListener } from "../rest.ts"
-import { sendError, sendJson } from "./answer.ts"
+import { methodNotAllowed, requestIdOf, sendError, sendJson } from "./answer.ts"
 import type { Connections } from "./connections.ts"
-import { listenError } from "./listen-error.ts"
-import { methodNotAllowed } from "./methods.ts"
-import type { MetricsPage } from "./metrics-page.ts"
-import { originForm } from "./origin-form.ts"
-import { requestIdOf } from "./request-id.ts"
+import { listenError, type MetricsPage } from "./metrics-page.ts"
 
 /** For answers to events that are broken off at the drain deadline. */
 export const breakOffMs = 500
@@ -250,4 +246,16 @@ function brokenAs(code: string | undefined): [status: string, code: string, mess
   }
   if (code === "ERR_HTTP_REQUEST_TIMEOUT") return ["408 Request Timeout", "deadline_exceeded", "The request timed out."]
   return ["400 Bad Request", "invalid_argument", "The request is not valid HTTP/1.1."]
+}
+
+// Request targets as a server reads them. One may also come whole, as proxies are sent it (RFC 9112 section 3.2.2); whom
+// it names is of no matter here, and need not even be a valid name.
+
+const schemeAndAuthority = /^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i
+
+/** Path and query; `*` stays. */
+function originForm(target: string): string {
+  if (target.startsWith("/") || target === "*") return target
+  const rest = target.replace(schemeAndAuthority, "")
+  return rest.startsWith("/") ? rest : `/${rest}`
 }

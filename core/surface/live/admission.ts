@@ -1,9 +1,8 @@
 // Who is on the other end of a socket, and which channels they may join. A token sees its organization's channels; an
 // anonymous viewer sees the public ones of one endpoint, and nothing else.
 import type { Authenticator, Caller } from "../../contract/caller.ts"
-import { type Channel, coversChannel, isReservedChannel } from "../../contract/channel.ts"
+import { type Channel, coversChannel, isReservedChannel, type ViewerTokens } from "../../contract/channel.ts"
 import type { Pauses } from "../../contract/pauses.ts"
-import type { ViewerTokens } from "../../contract/viewer-tokens.ts"
 import { AppError } from "../../kernel/errors.ts"
 import type { Ids } from "../../kernel/ids.ts"
 import type { Logger } from "../../kernel/log.ts"

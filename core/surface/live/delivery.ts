@@ -1,10 +1,31 @@
 // Hands a message to the sockets that subscribe to it: to those of this node at once, and to other nodes, each of which looks
 // who is there. A node encodes a message once, for any number of subscriptions and filters, and not at all where there are none.
+
+import type { DefaultEventsMap, Server, Socket } from "socket.io"
 import { type Channel, coversChannel, type Live } from "../../contract/channel.ts"
 import { idAt } from "../../kernel/ids.ts"
+import type { Guest } from "./admission.ts"
 import { anyFilterRoom, filterRooms, socketRoom, type WireMessage, wireMessage } from "./messages.ts"
 import type { Deliver } from "./outbox.ts"
-import type { LiveServer } from "./sockets.ts"
+
+interface ServerEvents {
+  message: (message: WireMessage) => void
+  /** An id: what was committed with a lower one before has been sent. */
+  position: (id: string) => void
+}
+/** Of nodes to each other. */
+interface NodeEvents {
+  /** The message as JSON. */
+  elsewhere_json: (room: string, message: string) => void
+}
+interface SocketData {
+  guest: Guest
+  /** Count of credential changes known when the handshake was looked at. */
+  seen: number
+}
+/** The sockets of live updates as every part of the room sees them. */
+export type LiveServer = Server<DefaultEventsMap, ServerEvents, NodeEvents, SocketData>
+export type LiveSocket = Socket<DefaultEventsMap, ServerEvents, NodeEvents, SocketData>
 
 /** Sockets that keep a position, to go on from it when their connection was lost. */
 export const positionsRoom = "positions"

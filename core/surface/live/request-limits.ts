@@ -3,7 +3,7 @@
 import { createHash } from "node:crypto"
 import { AppError } from "../../kernel/errors.ts"
 import { FairLimiter } from "../../kernel/fair-limiter.ts"
-import { giveWay } from "../../kernel/give-way.ts"
+import { giveWay } from "../../kernel/main-thread.ts"
 import { runOutsideRequests } from "../../kernel/request-scope.ts"
 import type { AddressLimits } from "../call/address-limits.ts"
 import type { RateLimits } from "../call/rate-limit.ts"

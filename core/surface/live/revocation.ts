@@ -1,10 +1,11 @@
 // Sockets whose reason to be here has gone: credentials that were revoked or have run out, endpoints that are nobody's any
 // more. Changes are heard of; what no change tells of is found by looking again.
-import { allKeys, type CacheInvalidation } from "../../contract/cache-invalidation.ts"
+
 import { credentialsTopic } from "../../contract/caller.ts"
+import { allKeys, type CacheInvalidation } from "../../contract/cluster.ts"
 import { AppError } from "../../kernel/errors.ts"
 import { type AdmissionDeps, authenticate, type Guest } from "./admission.ts"
-import type { LiveServer, LiveSocket } from "./sockets.ts"
+import type { LiveServer, LiveSocket } from "./delivery.ts"
 
 export interface RevocationDeps extends AdmissionDeps {
   readonly invalidation: CacheInvalidation

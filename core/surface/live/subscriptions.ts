@@ -2,7 +2,7 @@
 // served one after the other, a bounded number waiting.
 import { z } from "zod"
 import { type Channel, type ChannelFilter, channelPattern, coversChannel } from "../../contract/channel.ts"
-import type { ClockCorrections } from "../../contract/clock-corrections.ts"
+import type { ClockCorrections } from "../../contract/cluster.ts"
 import type { Store } from "../../contract/store.ts"
 import type { Clock } from "../../kernel/clock.ts"
 import { AppError, asAppError, type ErrorBody } from "../../kernel/errors.ts"

@@ -10,7 +10,6 @@ import { refuseRounded } from "../http/json-body.ts"
 import { type JsonObject, wireSchema } from "../wire-schema.ts"
 import type { ToolView } from "./catalog.ts"
 import { portableSchema } from "./portable-schema.ts"
-import { searchTools } from "./search.ts"
 import { exampleArguments, isListed, type OperationTool, outputSchema } from "./tools.ts"
 
 type CallTool = "call_read" | "call_write" | "call_destructive"
@@ -182,4 +181,33 @@ export function isCallTool(name: string): name is CallTool {
 
 function unknownTool(name: string): AppError {
   return new AppError("not_found", `The tool "${name}" does not exist. search_tools finds tools.`, { reason: "unknown_tool", tool: name })
+}
+
+// Finds tools by words: a word counts most in the name, less in the summary, least in the description.
+
+const weights = [4, 2, 1] as const
+/** More words than these in a query do not count. */
+const maxWords = 20
+
+/** Tools with at least one word of the query, best first. */
+function searchTools(tools: readonly OperationTool[], query: string): OperationTool[] {
+  const words = [...new Set(wordsOf(query))].slice(0, maxWords)
+  const scored = tools.map((tool) => ({ tool, score: scoreOf(tool, words) })).filter(({ score }) => score > 0)
+  return scored.sort((left, right) => right.score - left.score).map(({ tool }) => tool)
+}
+
+function scoreOf({ operation }: OperationTool, words: readonly string[]): number {
+  const texts = [operation.name, operation.summary, operation.description ?? ""].map(wordsOf)
+  const scores = words.map((word) => {
+    const at = texts.findIndex((text) => text.includes(word))
+    return at < 0 ? 0 : (weights[at] ?? 0)
+  })
+  return scores.reduce((sum: number, score) => sum + score, 0)
+}
+
+/** Words in lower case, plural forms as singular. */
+function wordsOf(text: string): string[] {
+  return (text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []).map((word) =>
+    word.length > 3 ? word.replace(/ies$/, "y").replace(/s$/, "") : word,
+  )
 }

@@ -1,5 +1,7 @@
 // `POST /mcp`: streamable HTTP without sessions, so that any node answers. A request is let in once, by its bearer key
 // and its Origin, before the protocol is looked at; what it then calls is counted and authorised like any other call.
+
+import type { IncomingMessage } from "node:http"
 import { toNodeHandler } from "@modelcontextprotocol/node"
 import {
   type AuthInfo,
@@ -11,20 +13,19 @@ import {
 import type { Request as HttpRequest, Response as HttpResponse } from "express"
 import type { AnyCaller, Credentials } from "../../contract/caller.ts"
 import type { AnyOperation } from "../../contract/operation.ts"
+import { AppError } from "../../kernel/errors.ts"
 import { parsedJson } from "../../kernel/json.ts"
 import type { Logger } from "../../kernel/log.ts"
 import { nameWork } from "../../kernel/request-scope.ts"
 import { fromHeaders } from "../../kernel/tracing.ts"
 import { authorise } from "../call/authorise.ts"
 import { rateLimitHeaders } from "../call/rate-limit.ts"
+import { methodNotAllowed } from "../http/answer.ts"
 import { credentialsOf } from "../http/credentials.ts"
 import { defaultMaxBodyBytes, readJsonText, refuseRounded } from "../http/json-body.ts"
-import { methodNotAllowed } from "../http/methods.ts"
-import { refuseForeignOrigin } from "../http/origin.ts"
 import type { Invoker } from "../invoke.ts"
-import { ToolCatalog } from "./catalog.ts"
+import { selectionOf, ToolCatalog } from "./catalog.ts"
 import { readablesOf } from "./resources.ts"
-import { selectionOf } from "./selection.ts"
 import { mcpServer } from "./server.ts"
 import { HttpMcpSession } from "./session.ts"
 
@@ -148,4 +149,30 @@ function exchangeIn(auth: AuthInfo | undefined): Exchange {
   const exchange = auth?.extra?.["exchange"]
   if (exchange === undefined) throw new Error("An MCP request has no exchange.")
   return exchange as Exchange
+}
+
+// Keeps pages of other sites, and names rebound to this machine, from talking to the service through a browser: an
+// Origin must be configured, the service's own or local; on a loopback address the Host must be local as well.
+
+const local = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/i
+
+/** Throws `permission_denied`. */
+function refuseForeignOrigin(request: IncomingMessage, args: { origins: readonly string[]; publicUrl: string }): void {
+  const own = new URL(args.publicUrl)
+  const { origin, host = "" } = request.headers
+  const onLoopback = local.test(addressName(request.socket.localAddress))
+  const hostName = /^(\[[^\]]+\]|[^:]*)(?::\d+)?$/.exec(host)?.[1] ?? host
+  if (onLoopback && !local.test(hostName) && hostName.toLowerCase() !== own.hostname) throw foreign("Host", host)
+  if (origin === undefined || args.origins.includes("*") || args.origins.includes(origin) || origin === own.origin) return
+  if (!(onLoopback && URL.canParse(origin) && local.test(new URL(origin).hostname))) throw foreign("Origin", origin)
+}
+
+function addressName(address = ""): string {
+  const plain = address.replace(/^::ffff:/, "")
+  return plain === "::1" ? "[::1]" : plain
+}
+
+function foreign(header: string, value: string): AppError {
+  const message = `${header}: "${value}" is not allowed; add it to server.cors_origins, or set MILLRACE_PUBLIC_URL.`
+  return new AppError("permission_denied", message, { reason: "origin_not_allowed" })
 }

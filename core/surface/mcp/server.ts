@@ -3,14 +3,14 @@
 import { type CallToolResult, ProtocolError, ProtocolErrorCode, Server, type ServerContext } from "@modelcontextprotocol/server"
 import type { AnyOperation } from "../../contract/operation.ts"
 import { asAppError } from "../../kernel/errors.ts"
+import { isRecord } from "../../kernel/json.ts"
 import { fromHeaders } from "../../kernel/tracing.ts"
-import { interfaceVersion } from "../interface-version.ts"
-import type { JsonObject } from "../wire-schema.ts"
+import { interfaceVersion } from "../openapi.ts"
+import { type JsonObject, wireSchema } from "../wire-schema.ts"
 import { describedTool, isCallTool, namedCall, searched } from "./call-tools.ts"
 import type { ToolView } from "./catalog.ts"
 import { type CallOperation, type McpResources, protocolError } from "./resources.ts"
-import { type Answer, refusalResult, resultOf } from "./result.ts"
-import { shorterPage } from "./shorter-page.ts"
+import { type Answer, maxResultChars, refusalResult, resultOf } from "./result.ts"
 
 export interface McpCall {
   /** The id of the message that makes the call. */
@@ -127,4 +127,19 @@ function ownResult(body: JsonObject): CallToolResult {
 /** Trace context travels in `_meta`, under the names it has as headers. */
 function traceOf({ mcpReq }: ServerContext): Record<string, string> {
   return Object.fromEntries(Object.entries(mcpReq._meta ?? {}).filter((entry): entry is [string, string] => typeof entry[1] === "string"))
+}
+
+// A page of a list that is too long for a result is read again with fewer items, so that its cursor continues where the
+// result ends.
+
+/** The input for a shorter page. Returns undefined if the answer fits or is not a page. */
+function shorterPage(operation: AnyOperation, input: unknown, { text, body }: Answer): JsonObject | undefined {
+  if (text.length <= maxResultChars || !operation.hints.readOnly || !isRecord(body) || typeof body["next_cursor"] !== "string")
+    return undefined
+  const fields = wireSchema(operation.input, "input")["properties"]
+  if (!isRecord(fields) || !("limit" in fields)) return undefined
+  const items = Math.max(0, ...Object.values(body).map((value) => (Array.isArray(value) ? value.length : 0)))
+  if (items < 2) return undefined
+  const limit = Math.max(1, Math.floor((items * maxResultChars * 0.8) / text.length))
+  return { ...(isRecord(input) ? input : {}), limit }
 }

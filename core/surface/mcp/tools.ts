@@ -2,8 +2,9 @@
 // the hints when to ask its user.
 import type { Tool } from "@modelcontextprotocol/server"
 import { z } from "zod"
-import type { AnyOperation } from "../../contract/operation.ts"
+import type { AnyOperation, OperationTools } from "../../contract/operation.ts"
 import { isRecord } from "../../kernel/json.ts"
+import type { Invoker } from "../invoke.ts"
 import { examplesFor } from "../openapi/example.ts"
 import { type JsonObject, wireSchema } from "../wire-schema.ts"
 import { portableSchema } from "./portable-schema.ts"
@@ -93,4 +94,23 @@ function without(schema: JsonObject, fields: readonly string[]): JsonObject {
   const properties = Object.entries((schema["properties"] ?? {}) as JsonObject).filter(([name]) => !fields.includes(name))
   const required = ((schema["required"] ?? []) as string[]).filter((name) => !fields.includes(name))
   return { ...schema, properties: Object.fromEntries(properties), required }
+}
+
+/** Operations as tools for a model within the service (contract/tools.ts). */
+export function createOperationTools(operations: () => readonly AnyOperation[], invoker: Invoker): OperationTools {
+  let made: ReturnType<typeof toolsOf> | undefined
+  return {
+    find(name) {
+      made ??= toolsOf(operations())
+      const found = made.get(toolName({ name }))
+      if (found?.operation.name !== name) return undefined
+      const { description = "", inputSchema } = found.tool
+      return { operation: found.operation, name: found.tool.name, description, inputSchema }
+    },
+    async call({ operation }, input, caller, signal) {
+      const answer = await invoker.perform(operation, input, caller, { signal })
+      if (answer.kind === "stream") throw new Error(`${operation.name} answers a stream, and is not a tool.`)
+      return answer.body
+    },
+  }
 }

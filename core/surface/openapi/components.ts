@@ -4,7 +4,15 @@ import { z } from "zod"
 import { type ErrorCode, httpStatusOf } from "../../kernel/errors.ts"
 import type { JsonObject } from "../wire-schema.ts"
 import components from "./components.json" with { type: "json" }
-import { errorMeanings } from "./error-meanings.ts"
+import meaningByCode from "./error-meanings.json" with { type: "json" }
+
+interface ErrorMeaning {
+  readonly means: string
+  readonly advice: string
+}
+
+/** What each error code means to a client, and what the caller can do, for the documentation. */
+export const errorMeanings: Readonly<Record<ErrorCode, ErrorMeaning>> = meaningByCode
 
 const meanings = Object.entries(errorMeanings)
   .map(([code, { means, advice }]) => `- \`${code}\`: ${means} ${advice}`)

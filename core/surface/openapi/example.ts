@@ -1,7 +1,6 @@
 // An example value for a schema: defaults and first choices where there are any, else something plausible by format,
 // pattern and field name. Made from the schema, and shown only where the schema itself accepts it.
-import { fulfilled, type OperationExample } from "../../contract/example.ts"
-import type { AnyOperation } from "../../contract/operation.ts"
+import { type AnyOperation, fulfilled, type OperationExample } from "../../contract/operation.ts"
 import type { JsonObject } from "../wire-schema.ts"
 
 const byFormat: Record<string, string> = {

@@ -1,6 +1,6 @@
 // The inbound endpoint in the OpenAPI document. It is not an operation: senders of events have no key of the service, and
 // what proves them is the pipeline's auth mode.
-import { inboundPrefix } from "../../contract/inbound.ts"
+import { inboundPrefix } from "../../contract/route.ts"
 import type { JsonObject } from "../wire-schema.ts"
 import { errorOf, ref } from "./components.ts"
 

@@ -2,15 +2,18 @@
 // test file, it declares a group of tests for the runner that the file is run by.
 import type { AnyAction } from "../../contract/action.ts"
 import type { AnyPlugin } from "../../contract/registrar.ts"
+import { isRecord } from "../../kernel/json.ts"
+import { PipelineEngine } from "../../pipeline/engine.ts"
+import { childPointer } from "../../pipeline/findings.ts"
 import { survivesCrash } from "./crash.ts"
 import { obeysDeadline } from "./deadline.ts"
 import { runsExample } from "./examples.ts"
-import { ContractFixture } from "./fixture.ts"
+import { ContractFixture, violation } from "./fixture.ts"
 import { keepsToItsOrganization } from "./isolation.ts"
 import { expectNothingLeft, heldAtRest, liveOnce, useOnce } from "./leaks.ts"
+import { alternativesOf, configSchemaOf, definitionOf, type Schema } from "./secret-places.ts"
 import { keepsSecrets } from "./secrets.ts"
-import { refusesUnknownFields } from "./strictness.ts"
-import { type ContractContext, type ContractOptions, type Subject, subjectsOf } from "./subject.ts"
+import { type ContractContext, type ContractOptions, documentOf, type Subject, stepOf, subjectsOf } from "./subject.ts"
 
 export type { ContractContext, ContractOptions }
 
@@ -111,4 +114,34 @@ function globalRunner(): TestRunner {
   throw new Error(
     `contractOf declares tests and finds no ${missing.join(", ")} here: call it in a test file of mocha, or give a \`runner\`.`,
   )
+}
+
+const unknown = "no_such_field"
+
+/** "Unknown fields are refused": a misspelt one would be ignored without a word, and what it was to do would not happen. */
+async function refusesUnknownFields(fixture: ContractFixture): Promise<void> {
+  const { action } = fixture.subject
+  const engine = fixture.rehearsal.runtime.container.get(PipelineEngine)
+  for (const example of action.examples) {
+    const { findings } = await engine.compile(documentOf({ ...stepOf(example), [unknown]: 1 }, fixture.subject.options))
+    const refused = findings.some(({ rule, pointer }) => rule === "unknown-field" && pointer === `/pipeline/0/${unknown}`)
+    if (!refused) violation(`A field "${unknown}" is ignored silently; make "config" a z.strictObject.`)
+  }
+  const schema = configSchemaOf(action)
+  const open = openObjects(schema, schema, "", new Set())
+  if (open.length > 0) violation(`Objects within its config ignore unknown fields, at ${open.join(", ")}; make them z.strictObject.`)
+}
+
+/** Pointers of the objects that name their fields and take others too. */
+function openObjects(schema: Schema, root: Schema, pointer: string, seen: Set<Schema>): string[] {
+  if (seen.has(schema)) return []
+  seen.add(schema)
+  const at = (inner: unknown, below: string) => (isRecord(inner) ? openObjects(inner, root, below, seen) : [])
+  const { properties, $ref } = schema
+  const named = typeof $ref === "string" ? at(definitionOf(root, $ref), pointer) : []
+  const own = properties !== undefined && schema["additionalProperties"] !== false ? [pointer || "/"] : []
+  const fields = Object.entries((properties ?? {}) as Schema).flatMap(([key, field]) => at(field, childPointer(pointer, key)))
+  const parts = [...alternativesOf(schema), ...((schema["prefixItems"] as unknown[] | undefined) ?? [])]
+  const elements = [schema["items"], schema["additionalProperties"]].flatMap((inner) => at(inner, childPointer(pointer, "*")))
+  return [...named, ...own, ...fields, ...parts.flatMap((part) => at(part, pointer)), ...elements]
 }

@@ -7,10 +7,8 @@ import type { OutgoingCall, OutgoingMail } from "../../contract/outgoing.ts"
 import { AppError } from "../../kernel/errors.ts"
 import { journalCollections } from "../../pipeline/journal/collections.ts"
 import type { EventOutcome, MadePipeline } from "../../rehearsal/harness.ts"
-import { type ContractFixture, differing, type FixtureOrganization, type Holdings, stepDone } from "./fixture.ts"
-import { whileWatched } from "./running.ts"
+import { type ContractFixture, differing, type FixtureOrganization, type Holdings, stepDone, violation, whileWatched } from "./fixture.ts"
 import { type StepDocument, stepOf } from "./subject.ts"
-import { violation } from "./violation.ts"
 
 const laterMs = 60_000
 

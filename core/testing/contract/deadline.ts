@@ -1,10 +1,8 @@
 // "Its deadline is obeyed": nobody answers, the step's time runs out, and the action ends when its signal says so.
 import { setTimeout as pause } from "node:timers/promises"
 import type { ActionExample } from "../../contract/action.ts"
-import type { ContractFixture } from "./fixture.ts"
-import { whileWatched } from "./running.ts"
+import { type ContractFixture, violation, whileWatched } from "./fixture.ts"
 import { stepOf } from "./subject.ts"
-import { violation } from "./violation.ts"
 
 const deadlineMs = 300
 /** What an action that is told to stop may take to do so, on a machine that is busy. */

@@ -4,11 +4,9 @@ import { subscribe, unsubscribe } from "node:diagnostics_channel"
 import type { ClientRequest } from "node:http"
 import { isDeepStrictEqual } from "node:util"
 import type { ActionExample, AnyAction } from "../../contract/action.ts"
-import { schemaProblems } from "../../pipeline/compile/schema-problems.ts"
-import { type ContractFixture, differing, stepDone } from "./fixture.ts"
-import { whileWatched } from "./running.ts"
+import { schemaProblems } from "../../pipeline/compile/config.ts"
+import { type ContractFixture, differing, stepDone, violation, whileWatched } from "./fixture.ts"
 import { stepOf } from "./subject.ts"
-import { violation } from "./violation.ts"
 
 export async function runsExample(fixture: ContractFixture, example: ActionExample): Promise<void> {
   const { action } = fixture.subject

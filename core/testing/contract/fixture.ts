@@ -1,20 +1,22 @@
 // Where an action is tried: the real engine on a temporary folder, mail and calls kept, and as many organizations as a
 // promise needs.
+
+import { AssertionError } from "node:assert"
 import { randomBytes } from "node:crypto"
 import { join } from "node:path"
 import { isDeepStrictEqual } from "node:util"
 import { frameworkRoot, loadDeclarations } from "../../bootstrap/plugins.ts"
-import { Actions } from "../../contract/action.ts"
+import { Actions, type AnyAction, type RunArgs } from "../../contract/action.ts"
 import { type CollectionSpec, Collections, type Document, type Json } from "../../contract/collection.ts"
 import type { AnyPlugin } from "../../contract/registrar.ts"
 import { Store } from "../../contract/store.ts"
 import { loadConfig } from "../../kernel/config.ts"
+import type { TokenRecord } from "../../kernel/di.ts"
 import { PipelineEngine } from "../../pipeline/engine.ts"
 import type { JournalEntry } from "../../pipeline/journal/entry.ts"
 import { type EventOutcome, integrationUrl, type MadePipeline, PipelineHarness } from "../../rehearsal/harness.ts"
 import { Rehearsal } from "../../rehearsal/rehearsal.ts"
 import { documentOf, eventFor, pluginFor, type StepDocument, type Subject } from "./subject.ts"
-import { violation } from "./violation.ts"
 
 export class ContractFixture {
   readonly subject: Subject
@@ -193,4 +195,22 @@ export function stepDone({ entry }: EventOutcome): Json {
 /** Names of the collections in which two holdings differ. */
 export function differing(before: Readonly<Record<string, unknown>>, after: Readonly<Record<string, unknown>>): string[] {
   return Object.keys(after).filter((name) => !isDeepStrictEqual(before[name], after[name]))
+}
+
+/** How a promise that is not kept is told. */
+export function violation(message: string): never {
+  throw new AssertionError({ message, stackStartFn: violation })
+}
+
+type Watch = (run: () => unknown, args: RunArgs<unknown, TokenRecord>) => unknown
+
+/** Stands between the engine and an action's `run`, for as long as a promise is tried. */
+export async function whileWatched<T>(action: AnyAction, watch: Watch, during: () => Promise<T>): Promise<T> {
+  const own = action.run
+  action.run = (args: RunArgs<unknown, TokenRecord>) => watch(() => own.call(action, args), args)
+  try {
+    return await during()
+  } finally {
+    action.run = own
+  }
 }

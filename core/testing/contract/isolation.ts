@@ -4,9 +4,8 @@
 import type { Json } from "../../contract/collection.ts"
 import { containsTemplate } from "../../contract/template.ts"
 import { AppError } from "../../kernel/errors.ts"
-import { type ContractFixture, canary, differing, type FixtureOrganization, type Holdings } from "./fixture.ts"
+import { type ContractFixture, canary, differing, type FixtureOrganization, type Holdings, violation } from "./fixture.ts"
 import { eventFor, type StepDocument, stepOf } from "./subject.ts"
-import { violation } from "./violation.ts"
 
 /** Ids of the other's that are tried in each field. */
 const maxIds = 6

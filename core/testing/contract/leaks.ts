@@ -2,10 +2,8 @@
 import { getEventListeners } from "node:events"
 import { setTimeout as pause } from "node:timers/promises"
 import { isDeepStrictEqual } from "node:util"
-import { ContractFixture } from "./fixture.ts"
-import { whileWatched } from "./running.ts"
+import { ContractFixture, violation, whileWatched } from "./fixture.ts"
 import { type Subject, stepOf } from "./subject.ts"
-import { violation } from "./violation.ts"
 
 /** What keeps the process alive, and who listens to it: how many of each. */
 type Held = ReadonlyMap<string, number>

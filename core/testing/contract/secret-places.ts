@@ -1,11 +1,13 @@
 // Where a config can hold a secret: fields that are named like one, as the log knows them, at any depth, and objects that
 // take fields of any name.
+
+import { z } from "zod"
+import type { AnyAction } from "../../contract/action.ts"
 import type { Json } from "../../contract/collection.ts"
 import { isRecord } from "../../kernel/json.ts"
 import { isSecretName } from "../../kernel/secret-names.ts"
-import { childPointer } from "../../pipeline/pointer.ts"
+import { childPointer } from "../../pipeline/findings.ts"
 import { exampleOf } from "../../surface/openapi/example.ts"
-import { alternativesOf, definitionOf, type Schema } from "./config-schema.ts"
 
 export interface SecretPlace {
   /** Pointers of the fields named like secrets that it is of, or stands within; none in an object that takes fields of any name. */
@@ -104,4 +106,23 @@ function takesText(schema: Schema): boolean {
 /** Nothing is said of it but, perhaps, what it is for. */
 function takesAnything(schema: Schema): boolean {
   return Object.keys(schema).every((key) => ["description", "title", "default", "examples", "$schema"].includes(key))
+}
+
+export interface Schema {
+  readonly [key: string]: unknown
+}
+
+/** An action type's config as a JSON Schema, which can be walked for any zod type. */
+export function configSchemaOf({ config }: AnyAction): Schema {
+  return z.toJSONSchema(config, { io: "input", unrepresentable: "any" }) as Schema
+}
+
+/** What a `$ref` stands for. */
+export function definitionOf(root: Schema, reference: string): unknown {
+  return reference === "#" ? root : (root["$defs"] as Schema | undefined)?.[reference.replace("#/$defs/", "")]
+}
+
+/** The schemas that a value may, or must, satisfy beside this one. */
+export function alternativesOf(schema: Schema): readonly unknown[] {
+  return ["anyOf", "oneOf", "allOf"].flatMap((key) => (Array.isArray(schema[key]) ? (schema[key] as unknown[]) : []))
 }

@@ -9,11 +9,9 @@ import { AppError } from "../../kernel/errors.ts"
 import { PipelineEngine } from "../../pipeline/engine.ts"
 import { EntryCollection } from "../../pipeline/journal/collections.ts"
 import type { CallFixture } from "../../rehearsal/captured-outgoing.ts"
-import { configSchemaOf } from "./config-schema.ts"
-import type { ContractFixture, FixtureOrganization } from "./fixture.ts"
-import { minSecretLength, placesOf, type SecretPlace } from "./secret-places.ts"
+import { type ContractFixture, type FixtureOrganization, violation } from "./fixture.ts"
+import { configSchemaOf, minSecretLength, placesOf, type SecretPlace } from "./secret-places.ts"
 import { documentOf, type StepDocument, stepOf } from "./subject.ts"
-import { violation } from "./violation.ts"
 
 interface Trial {
   readonly site: FixtureOrganization

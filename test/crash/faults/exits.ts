@@ -1,5 +1,5 @@
 // A service that ends as soon as it listens. Loaded with --import, by tests only.
-import { ListeningHooks } from "../../../core/bootstrap/listening.ts"
+import { ListeningHooks } from "../../../core/bootstrap/surface.ts"
 
 const real = ListeningHooks.prototype.listens
 

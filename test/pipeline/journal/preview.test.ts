@@ -1,7 +1,7 @@
 // Previews: what of a payload may stand in the journal.
 import { expect } from "chai"
 import fc from "fast-check"
-import { previewOfText, previewOfValue } from "../../../core/pipeline/journal/preview.ts"
+import { previewOfText, previewOfValue } from "../../../core/pipeline/journal/draft.ts"
 
 describe("previews", () => {
   it("show what is harmless as it is", () => {

@@ -1,7 +1,7 @@
 // Every rule of the compiler, by its own examples: the bad one has the finding, the good one has not and compiles.
 import { expect } from "chai"
 import { compileText } from "../../../core/pipeline/compile.ts"
-import { type RuleId, rules } from "../../../core/pipeline/rules/rules.ts"
+import { type RuleId, rules } from "../../../core/pipeline/findings.ts"
 import { environment } from "../doubles.ts"
 
 async function findingsOf(example: string) {

@@ -3,7 +3,7 @@
 import { expect } from "chai"
 import { AppError, Store } from "#core"
 import { type TestHost, testHost } from "#core/testing"
-import { CacheInvalidation } from "../../../core/contract/cache-invalidation.ts"
+import { CacheInvalidation } from "../../../core/contract/cluster.ts"
 import { Sandbox } from "../../../core/pipeline/sandbox/sandbox.ts"
 import { PipelineSource } from "../../../core/pipeline/source.ts"
 import { ShiftedClock } from "../../shifted-clock.ts"

@@ -3,9 +3,8 @@
 import type { Caller } from "../../../core/contract/caller.ts"
 import type { Json } from "../../../core/contract/collection.ts"
 import type { AnyOperation } from "../../../core/contract/operation.ts"
-import { ToolCatalog } from "../../../core/surface/mcp/catalog.ts"
+import { selectionOf, ToolCatalog } from "../../../core/surface/mcp/catalog.ts"
 import { McpResources, readablesOf } from "../../../core/surface/mcp/resources.ts"
-import { selectionOf } from "../../../core/surface/mcp/selection.ts"
 import type { McpSession } from "../../../core/surface/mcp/server.ts"
 
 type Call = (operation: AnyOperation, input: unknown) => Promise<Json>

@@ -2,8 +2,7 @@
 
 import { AppError, type UnitOfWork, UnitsOfWork } from "#core"
 import type { Role } from "#core/engine"
-import { fulfilled, type GivenCall } from "../../../core/contract/example.ts"
-import type { AnyOperation } from "../../../core/contract/operation.ts"
+import { type AnyOperation, fulfilled, type GivenCall } from "../../../core/contract/operation.ts"
 import { Store } from "../../../core/contract/store.ts"
 import { JobCollection } from "../../../core/jobs/jobs-collection.ts"
 import { UserSessions } from "../../../plugins/platform/identity/index.ts"

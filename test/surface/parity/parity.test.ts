@@ -97,7 +97,7 @@ describe("over every surface alike", () => {
       const { succeeded, tried, problem } = await walked(fixture, operation, over)
       shares.push(`${operation.name} ${Math.round((100 * succeeded) / tried)} %`)
       expect(problem).to.equal(undefined)
-      const hint = "declare an example of an input that succeeds (core/contract/example.ts)"
+      const hint = "declare an example of an input that succeeds (core/contract/operation.ts)"
       expect(succeeded * 2, `${succeeded} of ${tried} inputs succeeded; ${hint}`).to.be.at.least(tried)
     })
   }

@@ -1,7 +1,6 @@
 // Organizations alike, one for each surface: the same calls leave them the same, so that what is answered over one
 // surface can be held against what another answers.
-import type { OperationExample } from "../../../core/contract/example.ts"
-import type { AnyOperation } from "../../../core/contract/operation.ts"
+import type { AnyOperation, OperationExample } from "../../../core/contract/operation.ts"
 import type { ParityFixture } from "./fixture.ts"
 import { type Answers, giving, type Member, members, ownedClients } from "./members.ts"
 import { Sameness } from "./sameness.ts"

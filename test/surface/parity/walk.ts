@@ -2,8 +2,7 @@
 // against each other.
 import fc from "fast-check"
 import { exitCodeOf } from "../../../core/cli/operations/problem.ts"
-import { type OperationExample, resultPath } from "../../../core/contract/example.ts"
-import type { AnyOperation } from "../../../core/contract/operation.ts"
+import { type AnyOperation, type OperationExample, resultPath } from "../../../core/contract/operation.ts"
 import { type ErrorCode, httpStatusOf } from "../../../core/kernel/errors.ts"
 import { wireSchema } from "../../../core/surface/wire-schema.ts"
 import { drawnRuns, isFast, seed } from "../../tier.ts"

@@ -1,8 +1,7 @@
 // Every operation, called by another organization: with its slugs and ids, with its ids in other fields, and for lists.
 import { randomUUID } from "node:crypto"
 import { expect } from "chai"
-import { fulfilled, type OperationExample } from "../../../core/contract/example.ts"
-import type { AnyOperation } from "../../../core/contract/operation.ts"
+import { type AnyOperation, fulfilled, type OperationExample } from "../../../core/contract/operation.ts"
 import { pathParameters } from "../../../core/surface/call/audit.ts"
 import { wireSchema } from "../../../core/surface/wire-schema.ts"
 import { isFast, sampleOf, thirdOf } from "../../tier.ts"

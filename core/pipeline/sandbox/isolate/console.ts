@@ -1,5 +1,5 @@
 // `console` of a transform or script: what it writes is kept with its event, within limits, and nothing of it reaches the next.
-import type { WrittenLine } from "../log-lines.ts"
+import type { WrittenLine } from "../../../kernel/log-lines.ts"
 
 const maxLines = 20
 const maxValues = 10

@@ -1,14 +1,16 @@
 // What runs inside an isolate: takes a batch of events as one text, and gives all their results back as one. The host
 // calls `run` under one timeout; when that strikes, `finished` still gives what was done before.
 
+import equal from "ajv/dist/runtime/equal.js"
+import ucs2length from "ajv/dist/runtime/ucs2length.js"
 import { type Body, MalformedBody, readBody, readInput } from "../text/body.ts"
 import { BadResult, holdsProto, resultText } from "../text/result.ts"
 import { fieldsOut, pack, unpack } from "../wire.ts"
 import { forgetLines, linesText } from "./console.ts"
 import { moment } from "./determinism.ts"
+import { formats } from "./formats/index.ts"
 import { lockdown } from "./lockdown.ts"
 import { type Problem, problemsOf, type Validators } from "./schema-problems.ts"
-import { requireFromValidator } from "./validator-modules.ts"
 
 /** What a compiled transform's text evaluates to. */
 interface Transform {
@@ -166,4 +168,16 @@ function freezeDeep(value: unknown, seen: Set<unknown>): void {
     const held = Object.getOwnPropertyDescriptor(value, key)
     for (const each of [held?.value, held?.get, held?.set]) freezeDeep(each, seen)
   }
+}
+
+const modules: Record<string, unknown> = {
+  "ajv/dist/runtime/equal": equal,
+  "ajv/dist/runtime/ucs2length": ucs2length,
+  "millrace/formats": { formats },
+}
+
+/** The few modules that ajv's generated code asks for by `require`, bundled into every isolate. */
+function requireFromValidator(name: string): unknown {
+  if (!Object.hasOwn(modules, name)) throw new Error(`A validator requires "${name}", which isolates do not have.`)
+  return modules[name]
 }

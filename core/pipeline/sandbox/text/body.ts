@@ -1,6 +1,6 @@
 // Reads an event's body inside the isolate: parses it once, takes out the page envelope and the test marker, and says
 // where a text stops being JSON.
-import { exactJson } from "../../../kernel/exact-json.ts"
+import { exactJson } from "../../../kernel/json.ts"
 import { jsonFault } from "../../../kernel/json-fault.ts"
 import { maxDepth, nestsTooDeep } from "./json-depth.ts"
 import { hasUnstorableText, unstorableText } from "./unstorable-text.ts"

@@ -2,7 +2,6 @@
 // null, `undefined` members are left out and `toJSON` is honoured, as JSON.stringify has it; what it would drop or empty
 // silently (functions, symbols, Maps, Sets, ...) is refused instead, with a pointer.
 import { excessOf } from "../../../kernel/json-shape.ts"
-import { byteLength } from "./byte-length.ts"
 import { maxDepth, nestsTooDeep } from "./json-depth.ts"
 import { hasUnstorableText, unstorableText, withoutHalves } from "./unstorable-text.ts"
 
@@ -95,4 +94,15 @@ function shown(pointer: string): string {
 
 function article(kind: string): string {
   return /^[aeiou]/i.test(kind) ? `an ${kind}` : `a ${kind}`
+}
+
+/** The size of a text in UTF-8, which isolates have no function for. */
+export function byteLength(text: string): number {
+  let bytes = 0
+  for (let i = 0; i < text.length; i++) {
+    const unit = text.charCodeAt(i)
+    // A pair of surrogates is four bytes, two a unit.
+    bytes += unit < 0x80 ? 1 : unit < 0x800 || (unit >= 0xd800 && unit < 0xe000) ? 2 : 3
+  }
+  return bytes
 }

@@ -6,8 +6,7 @@ import type { ProgramProblem, ResultFields } from "../../sandbox.ts"
 import { withContextMark, withoutContextMark } from "../../transform-mark.ts"
 import { mappedTransform } from "./mapped-transform.ts"
 import { isNode, resultFieldsOf } from "./result-fields.ts"
-import { isPrimitive, notConstant } from "./top-level-constant.ts"
-import { at, kindOf } from "./transform-problem.ts"
+import { at, isPrimitive, kindOf, notConstant } from "./top-level-constant.ts"
 
 type Found =
   | { readonly problems: ProgramProblem[] }

@@ -1,6 +1,6 @@
 // `email` (RFC 5321, section 4.1.2: a mailbox) and `idn-email` (RFC 6531).
+import { fullFormats } from "ajv-formats/dist/formats.js"
 import { isUsualEmail } from "../../text/usual-email.ts"
-import { isIpv4, isIpv6 } from "./internet-address.ts"
 
 const longest = 1_000
 const word = /^[a-z0-9!#$%&'*+/=?^_`{|}~\u{80}-\u{10ffff}-]+(?:\.[a-z0-9!#$%&'*+/=?^_`{|}~\u{80}-\u{10ffff}-]+)*$/iu
@@ -32,4 +32,16 @@ function isDomain(domain: string): boolean {
   // A mailbox on the internet has a domain with a dot in it.
   const labels = domain.split(".")
   return labels.length > 1 && labels.every((each) => each.length <= 63 && label.test(each))
+}
+
+const ipv4 = fullFormats.ipv4 as RegExp
+const ipv6 = fullFormats.ipv6 as RegExp
+
+/** IPv4 and IPv6 addresses as other formats hold them. */
+function isIpv4(text: string): boolean {
+  return ipv4.test(text)
+}
+
+export function isIpv6(text: string): boolean {
+  return ipv6.test(text)
 }

@@ -1,6 +1,6 @@
 // `uri`, `uri-reference` (RFC 3986), `iri`, `iri-reference` (RFC 3987) and `uri-template` (RFC 6570). A text is taken
 // apart first (RFC 3986, appendix B), so that each part is one pass over its characters.
-import { isIpv6 } from "./internet-address.ts"
+import { isIpv6 } from "./email.ts"
 
 const parts = /^(?:([^:/?#]+):)?(?:\/\/([^/?#]*))?([^?#]*)(?:\?([^#]*))?(?:#(.*))?$/s
 const scheme = /^[a-z][a-z0-9+.-]*$/i

@@ -31,3 +31,39 @@ export interface CommitFeedReader {
   next(waitMs: number): Promise<{ readonly id: string; readonly inserted?: Document } | undefined>
   close(): Promise<void>
 }
+
+/** Decides which node does what only one may do: the one that claims first. By wall clocks, so nodes whose clocks are apart by more than the lease may both hold it for a while. The lease of a process that has ended is free. */
+export interface Leases {
+  /** True when the name is this node's for that many milliseconds from now; claiming it again extends it. */
+  claim(name: string, milliseconds: number): Promise<boolean>
+  /** Gives the name back before its time. */
+  release(name: string): Promise<void>
+}
+
+/** Leases on names, for work that one node of the cluster does. */
+export const Leases = token<Leases>("Leases")
+
+/** A clock that was ahead and is right again. */
+export interface ClockCorrection {
+  /** Wall time, milliseconds since the epoch. */
+  readonly now: number
+  /** By how much the clock was ahead. */
+  readonly aheadMs: number
+}
+
+/** Corrects times of one kind and returns how many. It may run again. */
+export type Correct = (correction: ClockCorrection) => Promise<number>
+
+/** Collects the corrections of plugins and runs them. */
+export interface ClockCorrections {
+  /** To be called while services are created. */
+  use(kind: string, correct: Correct): void
+  /** Returns the earliest time to which the clock was set back from that time or later; undefined if it never was. */
+  setBackTo(at: number): Promise<number | undefined>
+}
+
+/** Times that a clock set too late, because it was ahead: found and corrected once the clock is right again. */
+export const ClockCorrections = token<ClockCorrections>("ClockCorrections")
+
+/** No two clocks that are right differ by more. A time is too late only if it lies further ahead. */
+export const maxSkewMs = 60_000

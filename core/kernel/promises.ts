@@ -7,3 +7,12 @@ export async function allDone<T>(tasks: Iterable<T | PromiseLike<T>>): Promise<A
   if (failed) throw failed.reason
   return outcomes.map((outcome) => (outcome as PromiseFulfilledResult<Awaited<T>>).value)
 }
+
+// Promises without a caller. Their code handles each expected error itself.
+
+/** Rejection handler for such a promise: throws the error as an uncaught exception, so that the process drains and ends. */
+export function throwUncaught(error: unknown): void {
+  setImmediate(() => {
+    throw error
+  })
+}
