@@ -107,6 +107,18 @@ describe("an organization's own apps and OAuth clients", () => {
     expect((await api("DELETE", `${clients}/vendor`, undefined, other.key)).status).to.equal(200)
   })
 
+  it("have the document of the second app after a deletion and a creation with the same slug", async () => {
+    const baseUrl = async () => {
+      const { body } = await api<{ integration_apps: { slug: string; base_url: string }[] }>("GET", apps, undefined, other.key)
+      return body.integration_apps.find(({ slug }) => slug === "again")?.base_url
+    }
+    for (const host of ["one", "two", "three"]) {
+      await create({ ...keyed("again"), base_url: `https://${host}.example.com` }, other.key)
+      expect(await baseUrl()).to.equal(`https://${host}.example.com`)
+      expect((await api("DELETE", `${apps}/again`, undefined, other.key)).status).to.equal(200)
+    }
+  })
+
   it("are listed, connected and called as others", async () => {
     await create(keyed("keyed"))
     const { body } = await api<{ integration_apps: { slug: string; own: boolean }[] }>("GET", apps)

@@ -19,8 +19,8 @@ export class OrganizationApps {
   static readonly inject = { store: Store, apps: IntegrationApps }
   readonly #store: Store
   readonly #apps: IntegrationApps
-  /** Made of documents, by id and revision. */
-  readonly #made = new Map<string, AnyIntegrationApp>()
+  /** Apps of documents, by id, revision and creation. A new app with the slug of a deleted app has its id. */
+  readonly #cache = new Map<string, AnyIntegrationApp>()
 
   constructor({ store, apps }: Deps<typeof OrganizationApps.inject>) {
     this.#store = store
@@ -50,14 +50,14 @@ export class OrganizationApps {
     return this.#apps.all().find((app) => app.name === name)
   }
 
-  #appOf({ id, revision, document }: OwnApp): AnyIntegrationApp {
-    const key = `${id} ${revision}`
-    let made = this.#made.get(key)
-    if (!made) {
-      made = appOf(document)
-      if (this.#made.size >= maxCached) this.#made.clear()
-      this.#made.set(key, made)
+  #appOf({ id, revision, created_at, document }: OwnApp): AnyIntegrationApp {
+    const key = `${id} ${revision} ${created_at}`
+    let app = this.#cache.get(key)
+    if (!app) {
+      app = appOf(document)
+      if (this.#cache.size >= maxCached) this.#cache.clear()
+      this.#cache.set(key, app)
     }
-    return { ...made, own: { id, revision } }
+    return { ...app, own: { id, revision } }
   }
 }
