@@ -36,12 +36,12 @@ async function poll<T>(what: string, look: Look<T>, { withinMs, everyMs = 10 }: 
   const patience = new Patience()
   // Seeded faults make tests wait in vain, so their run sets a shorter time.
   const setMs = withinMs ?? (process.env["MILLRACE_TEST_WAIT_MS"] && Number(process.env["MILLRACE_TEST_WAIT_MS"]))
-  const [longestMs, longestBusyMs] = [setMs || defaultMs, setMs ? 0 : busyMs]
+  const [maxWaitMs, maxBusyMs] = [setMs || defaultMs, setMs ? 0 : busyMs]
   for (;;) {
     const found = await look()
     if (found !== undefined && found !== null && found !== false) return found
-    if (patience.countedMs > longestMs && !(patience.wasBusy && patience.spentMs < longestBusyMs)) {
-      const [counted, spent] = [longestMs, patience.spentMs].map((ms) => Math.round(ms / 1_000))
+    if (patience.countedMs > maxWaitMs && !(patience.wasBusy && patience.spentMs < maxBusyMs)) {
+      const [counted, spent] = [maxWaitMs, patience.spentMs].map((ms) => Math.round(ms / 1_000))
       throw new Error(`Waited ${counted} s in vain for: ${what}. The wait took ${spent} s.`)
     }
     // What has taken long takes longer: to look costs those who are waited for.
