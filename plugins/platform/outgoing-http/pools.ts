@@ -75,7 +75,7 @@ export class Pools {
       remaining--
       this.#pools.delete(organization)
       // What it still sends is done first. Nothing waits for the end.
-      agent.then((opened) => opened.close()).catch(() => undefined)
+      agent.then((ready) => ready.close()).catch(() => undefined)
     }
   }
 }
