@@ -13,7 +13,7 @@ interface Cards {
   readonly giftCards: {
     create(input: { name: string }): Promise<{ id: string; name: string }>
     get(input: { id: string }): Promise<{ name: string }>
-    readonly list: { listAll(): AsyncIterable<{ name: string }> }
+    readonly list: { each(): AsyncIterable<{ name: string }> }
   }
   readonly datasets: { list(): Promise<{ total: number }> }
 }
@@ -45,7 +45,7 @@ describe("millrace generate client", () => {
       const { id } = await client.giftCards.create({ name: "Birthday" })
       expect(await client.giftCards.get({ id })).to.include({ name: "Birthday" })
       const names: string[] = []
-      for await (const { name } of client.giftCards.list.listAll()) names.push(name)
+      for await (const { name } of client.giftCards.list.each()) names.push(name)
       expect([names, (await client.datasets.list()).total]).to.deep.equal([["Birthday"], 0])
     } finally {
       await host.stop()
