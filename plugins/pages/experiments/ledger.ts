@@ -42,31 +42,31 @@ export const ledgerNeeds = { clock: Clock, ids: Ids, live: Live }
 
 export function createLedger({ clock, ids, live }: Deps<typeof ledgerNeeds>): Ledger {
   return {
-    add(work, organization, { id: experiment_id, slug: experiment_slug }, given) {
+    add(work, organization, { id: experiment_id, slug: experiment_slug }, input) {
       const observation: StoredObservation = {
-        id: given.id ?? ids.uuid(),
-        kind: given.kind,
+        id: input.id ?? ids.uuid(),
+        kind: input.kind,
         experiment_id,
         experiment_slug,
-        variant_key: given.variant_key ?? "",
-        other_variant_key: given.other_variant_key ?? "",
-        judge_slug: given.judge_slug,
-        value: given.value ?? null,
-        reason: given.reason ?? "",
-        details: given.details ?? {},
-        run_id: given.run_id ?? null,
+        variant_key: input.variant_key ?? "",
+        other_variant_key: input.other_variant_key ?? "",
+        judge_slug: input.judge_slug,
+        value: input.value ?? null,
+        reason: input.reason ?? "",
+        details: input.details ?? {},
+        run_id: input.run_id ?? null,
         created_at: timestamp(clock.now()),
       }
-      work.in(ObservationCollection, organization).insert(observation, { ifPresent: given.id === undefined ? "fail" : "keep" })
-      live.stage(work, organization, { channel: experimentsChannel.name, event: "observation", data: shownObservation(observation) })
+      work.in(ObservationCollection, organization).insert(observation, { ifPresent: input.id === undefined ? "fail" : "keep" })
+      live.stage(work, organization, { channel: experimentsChannel.name, event: "observation", data: toObservationResource(observation) })
       return observation
     },
   }
 }
 
 /** As callers see it. */
-export function shownObservation({ experiment_id: _experiment, organization_id: _organization, ...shown }: StoredObservation) {
-  return { ...shown }
+export function toObservationResource({ experiment_id: _experiment, organization_id: _organization, ...resource }: StoredObservation) {
+  return { ...resource }
 }
 
 /** Returns the judge of a caller: a person by the user, an agent by its credential. Undefined for a service. */
@@ -83,7 +83,7 @@ interface ToldFailure {
 }
 
 /** What the ledger may say of a failure: an AppError's own words; texts of other errors are not for callers. */
-export function told(error: unknown): ToldFailure {
+export function describeFailure(error: unknown): ToldFailure {
   if (!(error instanceof AppError)) return { message: "The service failed.", reason: "internal" }
   return { message: error.message, reason: String(error.details.reason ?? error.code) }
 }
@@ -97,15 +97,17 @@ export interface CountedObservation extends StoredObservation {
 
 /** The observations less the corrections, in the order given. A correction may be corrected in turn. */
 export function counted(observations: readonly StoredObservation[]): CountedObservation[] {
-  const targets = new Map(observations.flatMap((one) => (isCorrection(one) ? [[one.id, String(one.details["corrects"])]] : [])))
+  const targets = new Map(
+    observations.flatMap((observation) => (isCorrection(observation) ? [[observation.id, String(observation.details["corrects"])]] : [])),
+  )
   const last = new Map<string, StoredObservation>()
-  const inOrder = observations.filter(isCorrection).sort((one, other) => (one.id < other.id ? -1 : 1))
+  const inOrder = observations.filter(isCorrection).sort((left, right) => (left.id < right.id ? -1 : 1))
   for (const correction of inOrder) last.set(rootOf(correction.id, targets), correction)
-  return observations.flatMap((one): CountedObservation[] => {
-    if (isCorrection(one)) return []
-    const correction = last.get(one.id)
-    if (!correction) return [{ ...one, corrected: false }]
-    return correction.details["counts"] === true ? [{ ...one, value: correction.value, corrected: true }] : []
+  return observations.flatMap((observation): CountedObservation[] => {
+    if (isCorrection(observation)) return []
+    const correction = last.get(observation.id)
+    if (!correction) return [{ ...observation, corrected: false }]
+    return correction.details["counts"] === true ? [{ ...observation, value: correction.value, corrected: true }] : []
   })
 }
 
@@ -121,5 +123,5 @@ function rootOf(id: string, targets: ReadonlyMap<string, string>): string {
 
 /** The one that was made last; of several at the same instant, the first given. */
 export function newest<T extends { readonly created_at: string }>(all: readonly T[]): T | undefined {
-  return all.reduce<T | undefined>((last, one) => (last && last.created_at >= one.created_at ? last : one), undefined)
+  return all.reduce<T | undefined>((last, entry) => (last && last.created_at >= entry.created_at ? last : entry), undefined)
 }

@@ -54,8 +54,8 @@ export interface RunRef {
 
 /** The run that this call began before, or the one that it begins now. Throws `invalid_argument` where it began another. */
 export async function beginOrJoin(store: Store, organization: string, ref: RunRef, begin: () => Promise<StoredRun>): Promise<StoredRun> {
-  const begun = await begunRun(store, organization, ref)
-  if (begun) return begun
+  const run = await begunRun(store, organization, ref)
+  if (run) return run
   try {
     return await begin()
   } catch (error) {

@@ -22,7 +22,7 @@ interface ViewDeps extends Deps<typeof VariantViews.inject> {
 }
 
 /** What a record of a judgement says of a view. */
-export function shownOf({ text, textFrom, image }: VariantView) {
+export function viewDetails({ text, textFrom, image }: VariantView) {
   return { text_from: textFrom, characters: text.length, image: image !== undefined }
 }
 
@@ -45,16 +45,16 @@ export class VariantViews {
   }
 
   /** The experiment's variants that its page has, and the keys of the others. */
-  async split(organization: string, experiment: StoredExperiment, wanted: readonly ExperimentVariant[]) {
+  async split(organization: string, experiment: StoredExperiment, variants: readonly ExperimentVariant[]) {
     const page = await this.#page(organization, experiment)
     const has = ({ page_variant }: ExperimentVariant) => page?.variants.some(({ key }) => key === page_variant) ?? false
-    return { there: wanted.filter(has), withoutPage: wanted.filter((variant) => !has(variant)).map(({ key }) => key) }
+    return { there: variants.filter(has), withoutPage: variants.filter((variant) => !has(variant)).map(({ key }) => key) }
   }
 
   /** Texts of the variants as their HTML has them, by key. */
   async texts(organization: string, experiment: StoredExperiment, variants: readonly ExperimentVariant[]): Promise<Record<string, string>> {
     const page = await this.#page(organization, experiment)
-    const htmlOf = (wanted: string) => page?.variants.find(({ key }) => key === wanted)?.html ?? ""
+    const htmlOf = (variantKey: string) => page?.variants.find(({ key }) => key === variantKey)?.html ?? ""
     return Object.fromEntries(variants.map(({ key, page_variant }) => [key, pageText(htmlOf(page_variant))]))
   }
 
@@ -93,11 +93,11 @@ export class VariantViews {
     const rendered = new Map<string, Rendered>()
     for (const { key } of run.variants) {
       const job = run.screenshots[key]
-      const found = job === undefined ? undefined : await this.#deps.screenshots.get(organization, job).catch(onlyMissing)
-      if (found?.status === "processing") throw new Postponed(renderMs)
+      const screenshot = job === undefined ? undefined : await this.#deps.screenshots.get(organization, job).catch(onlyMissing)
+      if (screenshot?.status === "processing") throw new Postponed(renderMs)
       // An expired one has no image any more, but its text.
-      if (found?.text === undefined) return undefined
-      rendered.set(key, { text: found.text, bucketKey: found.status === "done" ? found.bucket_key : "" })
+      if (screenshot?.text === undefined) return undefined
+      rendered.set(key, { text: screenshot.text, bucketKey: screenshot.status === "done" ? screenshot.bucket_key : "" })
     }
     return rendered
   }
@@ -107,10 +107,10 @@ export class VariantViews {
   }
 
   async #bytes(organization: string, key: string): Promise<Uint8Array | undefined> {
-    const found = key === "" ? undefined : await this.#deps.buckets.open(organization).get(key)
-    if (!found) return undefined
+    const image = key === "" ? undefined : await this.#deps.buckets.open(organization).get(key)
+    if (!image) return undefined
     const chunks: Uint8Array[] = []
-    for await (const chunk of found.chunks) chunks.push(chunk)
+    for await (const chunk of image.chunks) chunks.push(chunk)
     return Buffer.concat(chunks)
   }
 }

@@ -67,7 +67,7 @@ interface AnalyticsDeps extends CopyStoreDeps {
   readonly settings: AnalyticsSettings
 }
 
-type Asked = Pick<QueryTask, "sql" | "limits" | "clock" | "repeatable">
+type PoolQuery = Pick<QueryTask, "sql" | "limits" | "clock" | "repeatable">
 
 /** Of what the service itself reads. */
 const ownLimits = { rows: 50_000, bytes: 16_777_216 }
@@ -139,9 +139,9 @@ export function createPageAnalytics(deps: AnalyticsDeps): PageAnalytics {
     throw new AppError("unavailable", "The copy of the events keeps changing; retry.", { reason: "copy_unavailable" }, { retryAfterS: 1 })
   }
 
-  async function run(organization: string, segments: readonly Segment[], asked: Asked, signal: AbortSignal): Promise<QueryTable> {
+  async function run(organization: string, segments: readonly Segment[], request: PoolQuery, signal: AbortSignal): Promise<QueryTable> {
     const task = {
-      ...asked,
+      ...request,
       files: await files.local(organization, segments),
       mixed: segments.some(({ schema }) => schema !== schemaVersion),
     }
@@ -164,12 +164,12 @@ export function createPageAnalytics(deps: AnalyticsDeps): PageAnalytics {
     await works.run((work) => work.in(CopiesCollection, organization).update(copy.id, { $set: { missed: segment.id } }, { optional: true }))
   }
 
-  async function read(organization: string, given: Pick<Asked, "sql" | "limits">, signal: AbortSignal) {
+  async function read(organization: string, input: Pick<PoolQuery, "sql" | "limits">, signal: AbortSignal) {
     const [on, { copy, segments, as_of }] = await Promise.all([enabled(organization), present(organization)])
     if (copy?.lost) throw copyLost()
-    const asked = { ...given, clock: as_of, repeatable: false }
+    const request = { ...input, clock: as_of, repeatable: false }
     try {
-      return { result: { ...(await run(organization, segments, asked, signal)), enabled: on, as_of }, copy, segments }
+      return { result: { ...(await run(organization, segments, request, signal)), enabled: on, as_of }, copy, segments }
     } catch (error) {
       if (copy && error instanceof SegmentMissing) await noteMissed(organization, copy, error.segment)
       throw error
@@ -179,14 +179,14 @@ export function createPageAnalytics(deps: AnalyticsDeps): PageAnalytics {
   /** Of the same rows as an earlier answer. */
   async function again(
     organization: string,
-    given: Pick<Asked, "sql" | "limits">,
+    input: Pick<PoolQuery, "sql" | "limits">,
     id: string,
     signal: AbortSignal,
   ): Promise<RepeatableResult> {
     const [on, { segments, ...snapshot }] = await Promise.all([enabled(organization), snapshots.find(organization, id)])
     const { as_of } = snapshot
     try {
-      return { ...(await run(organization, segments, { ...given, clock: as_of, repeatable: true }, signal)), enabled: on, as_of, snapshot }
+      return { ...(await run(organization, segments, { ...input, clock: as_of, repeatable: true }, signal)), enabled: on, as_of, snapshot }
     } catch (error) {
       throw error instanceof SegmentMissing ? snapshotGone(id, "lost") : error
     }
@@ -231,8 +231,8 @@ function copyLost(): AppError {
 function refusal(kind: Exclude<QueryOutcome["kind"], "table">, message: string): AppError {
   if (kind === "deadline") return new AppError("deadline_exceeded", message, { reason: "query_timeout" })
   if (kind === "unstarted") {
-    const said = "No process for the query could be started; retry."
-    return new AppError("unavailable", said, { reason: "query_process_unavailable" }, { cause: new Error(message), retryAfterS: 5 })
+    const text = "No process for the query could be started; retry."
+    return new AppError("unavailable", text, { reason: "query_process_unavailable" }, { cause: new Error(message), retryAfterS: 5 })
   }
   if (message.startsWith(notRepeatable))
     return new AppError("invalid_argument", message, { reason: "not_repeatable", fields: [{ path: "query", message }] })

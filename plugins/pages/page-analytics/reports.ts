@@ -44,8 +44,8 @@ function toWire({ id, slug, name, query, snapshot, created_at }: Report): z.infe
 
 async function requireReport(store: Store, organization: string, reference: string): Promise<Report> {
   const reports = store.open(ReportsCollection, organization)
-  const found = (isUuid(reference) ? await reports.get(reference) : undefined) ?? (await reports.first({ slug: reference }))
-  if (found) return found
+  const report = (isUuid(reference) ? await reports.get(reference) : undefined) ?? (await reports.first({ slug: reference }))
+  if (report) return report
   throw new AppError("not_found", `The report "${reference}" does not exist.`, { reason: "report_not_found" })
 }
 

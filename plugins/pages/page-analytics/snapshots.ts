@@ -12,7 +12,7 @@ export interface SnapshotDeps {
   readonly keepDays: number
 }
 
-export interface FoundSnapshot extends SnapshotPlace {
+export interface SnapshotWithId extends SnapshotPlace {
   readonly id: string
   readonly segments: readonly Segment[]
 }
@@ -58,10 +58,10 @@ export class Snapshots {
   }
 
   /** Throws `failed_precondition` where its rows cannot be had again. */
-  async find(organization: string, id: string): Promise<FoundSnapshot> {
+  async find(organization: string, id: string): Promise<SnapshotWithId> {
     const { store, clock } = this.#deps
-    const held = await store.open(SnapshotsCollection, organization).get(id)
-    const live = held && held.expires_at > timestamp(clock.now()) ? held : undefined
+    const stored = await store.open(SnapshotsCollection, organization).get(id)
+    const live = stored && stored.expires_at > timestamp(clock.now()) ? stored : undefined
     const place = live ?? (await store.open(ReportsCollection, organization).first({ "snapshot.id": id }))?.snapshot
     if (!place) throw snapshotGone(id, "expired")
     const { copy_id, revision, as_of } = place

@@ -27,9 +27,9 @@ export interface AnalyticsView {
 
 /** `events` over these files. `mixed`: some were written before a column existed. */
 export function eventsView(files: readonly string[], mixed: boolean): string {
-  const shown = [...rowColumns, ...ownColumns].map((column) => quoted(column.name))
-  const made = madeColumns.map((column) => `${column.sql} AS ${quoted(column.name)}`)
-  return `CREATE VIEW events AS SELECT ${[...shown, ...made].join(", ")} FROM ${source(files, mixed)}`
+  const columns = [...rowColumns, ...ownColumns].map((column) => quoted(column.name))
+  const computed = madeColumns.map((column) => `${column.sql} AS ${quoted(column.name)}`)
+  return `CREATE VIEW events AS SELECT ${[...columns, ...computed].join(", ")} FROM ${source(files, mixed)}`
 }
 
 function source(files: readonly string[], mixed: boolean): string {

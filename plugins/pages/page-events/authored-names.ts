@@ -13,14 +13,14 @@ const longest = 200
 const naming = /(?<=[\s"'/])(?:id|name|data-cta|data-section)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))/gi
 
 export class AuthoredNames {
-  readonly #known = new Map<string, { readonly revision: number; readonly names: ReadonlySet<string> }>()
+  readonly #cached = new Map<string, { readonly revision: number; readonly names: ReadonlySet<string> }>()
 
   of({ id, revision, variants }: StoredPage): ReadonlySet<string> {
-    const known = this.#known.get(id)
-    if (known?.revision === revision) return known.names
-    if (this.#known.size >= rememberedPages) this.#known.clear()
+    const cached = this.#cached.get(id)
+    if (cached?.revision === revision) return cached.names
+    if (this.#cached.size >= rememberedPages) this.#cached.clear()
     const names = namesIn(variants.map(({ html }) => html))
-    this.#known.set(id, { revision, names })
+    this.#cached.set(id, { revision, names })
     return names
   }
 }

@@ -48,8 +48,8 @@ const TouchSignal = z.tuple([z.string().max(500), z.string().max(500)])
 /** Signals that are not as they should be are left out: they promise nobody anything. */
 function readable<T>(schema: z.ZodType<T>, value: Json | undefined, most: number): T[] {
   if (!Array.isArray(value)) return []
-  return value.slice(0, most).flatMap((one) => {
-    const read = schema.safeParse(one)
+  return value.slice(0, most).flatMap((item) => {
+    const read = schema.safeParse(item)
     return read.success ? [read.data] : []
   })
 }
@@ -74,12 +74,12 @@ export function readBatch(body: Json, authored: ReadonlySet<string>): Batch {
     throw malformed(`_envelope.${issue?.path.join(".")}: ${issue?.message}`)
   }
   const proof = isRecord(_envelope) ? _envelope["visitor_proof"] : undefined
-  const sent = Time.safeParse(sent_at)
+  const sentAt = Time.safeParse(sent_at)
   return {
     envelope: envelope.data,
     proof: typeof proof === "string" ? proof.slice(0, 200) : "",
     isTest: is_test === true || is_test === "true" || is_test === "1",
-    sentAt: sent.success ? sent.data : undefined,
+    sentAt: sentAt.success ? sentAt.data : undefined,
     elements,
     clicks: readable(ClickSignal, clicks, maxEvents).map(([at, x, y, name, how]) => ({
       at,

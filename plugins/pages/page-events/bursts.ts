@@ -70,19 +70,19 @@ export interface ClickDeps {
 }
 
 /** Takes clicks into what is kept (changed in place). Clicks that are known already change nothing. */
-export function takeClicks(page: PageClicks, heard: readonly HeardClick[], deps: ClickDeps): BurstChanges {
+export function takeClicks(page: PageClicks, clicks: readonly HeardClick[], deps: ClickDeps): BurstChanges {
   const recent = page.clicks ?? []
-  const known = new Set(recent.map(keyOf))
+  const keys = new Set(recent.map(keyOf))
   const settledAt = page.burst?.at ?? Number.NEGATIVE_INFINITY
-  const fresh = heard.filter((click) => click.at > settledAt && !known.has(keyOf(click)) && known.add(keyOf(click)))
+  const fresh = clicks.filter((click) => click.at > settledAt && !keys.has(keyOf(click)) && keys.add(keyOf(click)))
   page.clicks = [...recent, ...fresh].sort(byTime)
   const changes = fresh.length > 0 ? judge(page.burst, page.clicks, deps) : { written: [], withdrawn: [] }
-  settle(page, deps.now)
+  settleClicks(page, deps.now)
   return changes
 }
 
 /** Forgets clicks that are too many, or too old for a request with others to be on its way. */
-export function settle(page: PageClicks, now: number): void {
+export function settleClicks(page: PageClicks, now: number): void {
   const clicks = page.clicks ?? []
   for (let first = clicks[0]; first && (clicks.length > maxRecent || first.time < now - recentMs); first = clicks[0]) {
     page.burst = continued(page.burst, first)
@@ -95,8 +95,8 @@ function keyOf({ at, x, y }: HeardClick): string {
   return `${at} ${x} ${y}`
 }
 
-function byTime(one: HeardClick, other: HeardClick): number {
-  return one.at - other.at || one.x - other.x || one.y - other.y
+function byTime(first: HeardClick, second: HeardClick): number {
+  return first.at - second.at || first.x - second.x || first.y - second.y
 }
 
 /** Clicks in a row; the first ones may be settled. */
@@ -105,16 +105,16 @@ interface Run {
   readonly clicks: RecentClick[]
 }
 
-function judge(settled: Burst | null, clicks: readonly RecentClick[], deps: ClickDeps): BurstChanges {
+function judge(burst: Burst | null, clicks: readonly RecentClick[], deps: ClickDeps): BurstChanges {
   const changes = { written: [] as Rage[], withdrawn: [] as Rage[] }
-  for (const run of runsOf(settled, clicks)) judgeRun(run, deps, changes)
+  for (const run of runsOf(burst, clicks)) judgeRun(run, deps, changes)
   return changes
 }
 
-function runsOf(settled: Burst | null, clicks: readonly RecentClick[]): Run[] {
-  let run: Run = { settled, clicks: [] }
+function runsOf(burst: Burst | null, clicks: readonly RecentClick[]): Run[] {
+  let run: Run = { settled: burst, clicks: [] }
   const runs = [run]
-  let last = settled
+  let last = burst
   for (const click of clicks) {
     last = continued(last, click)
     if (last.count === 1) {
@@ -131,17 +131,17 @@ function judgeRun(
   { now, next }: ClickDeps,
   { written, withdrawn }: { written: Rage[]; withdrawn: Rage[] },
 ): void {
-  const rows = clicks.flatMap(({ rage }) => rage ?? []).sort((one, other) => one.number - other.number)
+  const rows = clicks.flatMap(({ rage }) => rage ?? []).sort((left, right) => left.number - right.number)
   let burst = settled
-  let made: RecentClick | undefined
+  let created: RecentClick | undefined
   for (const click of clicks) {
     click.rage = undefined
     burst = continued(burst, click)
-    if (!settled?.rage && burst.count >= (burst.selects ? selectingClicks : burstClicks)) made ??= click
+    if (!settled?.rage && burst.count >= (burst.selects ? selectingClicks : burstClicks)) created ??= click
   }
-  const before = settled?.rage ? { count: 0, since: now, written: 0, ...settled.rage } : made && rows.shift()
+  const before = settled?.rage ? { count: 0, since: now, written: 0, ...settled.rage } : created && rows.shift()
   withdrawn.push(...rows)
-  const place = made ? { at: made.time, x: Math.round(made.x), y: Math.round(made.y), element: made.element } : before
+  const place = created ? { at: created.time, x: Math.round(created.x), y: Math.round(created.y), element: created.element } : before
   if (clicks.length === 0 || !burst || !place) return
   const { at, x, y, element } = place
   const { count } = burst
@@ -159,7 +159,7 @@ function judgeRun(
         written: Math.max(now, (before?.written ?? 0) + 1),
       }
   if (!isSame) written.push(rage)
-  if (made) made.rage = rage
+  if (created) created.rage = rage
   else if (settled) settled.rage = rage
 }
 

@@ -82,16 +82,16 @@ export class Collector implements Intake {
   /** Who was shown what, where the page can show that it was told so; else who it is by address and agent, and what the page has of that name. */
   async #visit(organization: string, page: StoredPage, batch: Batch, address: string, agent: string): Promise<Visit> {
     const { visitors, origin } = this.#deps
-    const { visitor_id: named = "", session_id: session = "", variant: said = "" } = batch.envelope
-    const proven = visitors.proven({ organization, page: page.id, visitor: named, session, variant: said }, batch.proof)
-    const visitor = proven && named !== "" ? named : await visitors.of({ organization, origin: origin(), address, agent })
+    const { visitor_id: visitorId = "", session_id: session = "", variant: variantKey = "" } = batch.envelope
+    const proven = visitors.proven({ organization, page: page.id, visitor: visitorId, session, variant: variantKey }, batch.proof)
+    const visitor = proven && visitorId !== "" ? visitorId : await visitors.of({ organization, origin: origin(), address, agent })
     const chosen = chooseVariant(page.variants, visitor, page.id)?.key ?? ""
     return {
       visitor,
       // Older than this, a session of that id may have been and be over; none may have an id that another had.
       shownAs: proven?.begins && proven.ageMs < idleMs ? session : undefined,
       shownIn: proven && session !== "" ? session : undefined,
-      variant: said === "" ? chosen : shownVariant(page.variants, said, proven !== undefined),
+      variant: variantKey === "" ? chosen : shownVariant(page.variants, variantKey, proven !== undefined),
     }
   }
 
@@ -110,7 +110,7 @@ export class Collector implements Intake {
     arrival: Arrival,
     batch: Batch,
     page: StoredPage,
-    { visitor, variant, ...said }: Visit,
+    { visitor, variant, ...visit }: Visit,
     judged: readonly Judged[],
     attempt: number,
   ): Promise<void> {
@@ -119,7 +119,7 @@ export class Collector implements Intake {
     const { organization } = pipeline
     const events = judged.flatMap(({ event }) => (event ? [event] : []))
     const views = events.flatMap(({ kind, at }) => (kind === "pageview" ? [timeOf(at, batch.sentAt, receivedAt)] : []))
-    const session = await sessions.of(organization.id, visitor, receivedAt, { ...said, viewedAt: Math.max(0, ...views) })
+    const session = await sessions.of(organization.id, visitor, receivedAt, { ...visit, viewedAt: Math.max(0, ...views) })
     const names = namesHeld(events, this.#deps.names.of(page))
     const context = { ...contextOf(arrival, batch, page, variant, session), ...(names.length > 0 ? { names } : {}) }
     const work = new StagedWork(attempt === 1 ? id : `${id}:${attempt}`)
@@ -139,8 +139,8 @@ export class Collector implements Intake {
       if (!event) continue
       const values = rowOf(event, context)
       const origin = { executionId: entry.id, stepId, itemIndex: 0, receivedAt: timestamp(receivedAt) }
-      const written = await dataset.write(work, { organization, key: pageEventsKey, values, origin })
-      entry.rows = [{ step: stepId, dataset: pageEventsDataset, row_id: written.row_id }]
+      const row = await dataset.write(work, { organization, key: pageEventsKey, values, origin })
+      entry.rows = [{ step: stepId, dataset: pageEventsDataset, row_id: row.row_id }]
       rows.push(values)
     }
     if (deeper) {
@@ -205,10 +205,10 @@ class KeyedTurns {
     const before = this.#last.get(key) ?? Promise.resolve()
     const turn = before.then(run)
     const end = () => {
-      if (this.#last.get(key) === settled) this.#last.delete(key)
+      if (this.#last.get(key) === finished) this.#last.delete(key)
     }
-    const settled = turn.then(end, end)
-    this.#last.set(key, settled)
+    const finished = turn.then(end, end)
+    this.#last.set(key, finished)
     return turn
   }
 }

@@ -22,23 +22,23 @@ export function createEventTargets({
   invalidation: CacheInvalidation
 }): EventTargets {
   /** By pipeline. */
-  const known = new Map<string, string | undefined>()
+  const targets = new Map<string, string | undefined>()
   let generation = 0
   invalidation.onChange(pipelineTopic, (key) => {
     generation++
-    if (key === allKeys) known.clear()
-    else known.delete(key)
+    if (key === allKeys) targets.clear()
+    else targets.delete(key)
   })
   return {
     async endpoint(organization, pageId) {
       const id = pipelineIdOf(pageId)
-      if (known.has(id)) return known.get(id)
+      if (targets.has(id)) return targets.get(id)
       const before = generation
-      const found = await pipelines.find(organization, id)
-      const endpoint = found?.state === "active" ? (found.endpoint_id ?? undefined) : undefined
+      const pipeline = await pipelines.find(organization, id)
+      const endpoint = pipeline?.state === "active" ? (pipeline.endpoint_id ?? undefined) : undefined
       if (before === generation) {
-        if (known.size >= maxKnown) known.clear()
-        known.set(id, endpoint)
+        if (targets.size >= maxKnown) targets.clear()
+        targets.set(id, endpoint)
       }
       return endpoint
     },

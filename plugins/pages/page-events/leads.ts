@@ -80,13 +80,13 @@ async function formOf(
   { page, event }: Lead,
   state: SessionState | undefined,
 ) {
-  const said = event.envelope.form
-  if (said === undefined) {
+  const form = event.envelope.form
+  if (form === undefined) {
     const forms = (state && pageVisit(state, page, event.envelope.is_test)?.forms) ?? []
     return forms.length === 1 ? (forms[0]?.form ?? "") : ""
   }
-  const found = await pages.get(organization, page)
-  return elementName(said, found ? names.of(found) : new Set())
+  const match = await pages.get(organization, page)
+  return elementName(form, match ? names.of(match) : new Set())
 }
 
 const stampColumns = ["device_type", "browser", "in_app", "language", "country", "region", "city"] as const

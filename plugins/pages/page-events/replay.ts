@@ -25,11 +25,11 @@ export function replayer(deps: ReplayDeps): (args: ReplayArgs) => Promise<EventR
   const key = deps.vault.keyFor("page event receipts")
   return async (args) => {
     try {
-      const written = await writeAgain(deps, args)
+      const result = await writeAgain(deps, args)
       args.draft.response = { status: 200, body: JSON.stringify({ status: "accepted", execution_id: args.draft.id }) }
       args.journal.accept(args.draft)
       await args.journal.commit(new StagedWork(`${args.draft.id}:receipt`))
-      const receipt = { ...written, issued_at: timestamp(deps.clock.now()) }
+      const receipt = { ...result, issued_at: timestamp(deps.clock.now()) }
       const signature = createHmac("sha256", key)
         .update(JSON.stringify([args.pipeline.organization.id, ...Object.values(receipt)]))
         .digest("base64url")
@@ -50,7 +50,7 @@ async function writeAgain({ store, datasets, dataset }: ReplayDeps, { pipeline, 
   const batch = place && (await store.open(BatchesCollection, organization.id).get(place.batch))
   const text = place && batch?.elements[place.index]
   if (!place || !batch || batch.pipeline_id !== pipeline.id || typeof text !== "string")
-    throw entry.status === "rejected" ? new ReceiptRefused("the event was rejected and wrote no row") : gone()
+    throw entry.status === "rejected" ? new ReceiptRefused("the event was rejected and wrote no row") : missingPage()
   draft.is_test = batch.context.is_test
   draft.envelope = { batch_id: place.batch, index: place.index, ...envelopeOf(batch.context) }
   const read = readEvent(JSON.parse(text) as Json, new Set(batch.context.names))
@@ -90,7 +90,7 @@ function refuseUnlessOneRow(work: UnitOfWork, datasetId: string, rowId: string):
   throw new ReceiptRefused(`${keyed.length} keyed writes were staged instead of exactly one`)
 }
 
-function gone(): AppError {
+function missingPage(): AppError {
   return new AppError("failed_precondition", "This event's payload has expired, so it cannot be replayed.", {
     reason: "payload_expired",
   })

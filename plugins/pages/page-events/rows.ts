@@ -10,14 +10,14 @@ const campaignColumns = ["utm_source", "utm_medium", "utm_campaign", "utm_term",
 
 /** What brought the visitor. An address without a campaign, as that after a form was sent, takes nothing from what the session's rows of the page said before. */
 export function campaignIn(envelope: PageEnvelope, before: Readonly<Record<string, Json>> = {}): Record<string, string> {
-  const said = campaignColumns.some((name) => envelope[name]) ? envelope : before
-  return Object.fromEntries(campaignColumns.map((name) => [name, String(said[name] ?? "")]))
+  const campaign = campaignColumns.some((name) => envelope[name]) ? envelope : before
+  return Object.fromEntries(campaignColumns.map((name) => [name, String(campaign[name] ?? "")]))
 }
 
 /** Without query and fragment: what identifies a visitor often stands there, and the campaign has columns of its own. */
-export function pageUrl(given: string | undefined): string {
-  if (given === undefined || !URL.canParse(given)) return ""
-  const { protocol, origin, pathname } = new URL(given)
+export function pageUrl(text: string | undefined): string {
+  if (text === undefined || !URL.canParse(text)) return ""
+  const { protocol, origin, pathname } = new URL(text)
   return protocol === "https:" || protocol === "http:" ? origin + pathname : ""
 }
 

@@ -33,8 +33,8 @@ export class SessionEnds {
 
   /** A session that ended and may be gone on with by the page that it was shown in. */
   async ended(organization: string, visitor: string, sessionId: string): Promise<EndedSessionDocument | undefined> {
-    const found = await this.#deps.store.open(EndedSessionsCollection, organization).get(sessionId)
-    return found?.visitor === visitor ? found : undefined
+    const ended = await this.#deps.store.open(EndedSessionsCollection, organization).get(sessionId)
+    return ended?.visitor === visitor ? ended : undefined
   }
 
   /** Stages what follows from a session that is over, and that it is. */
@@ -65,17 +65,17 @@ export class SessionEnds {
   async writeDerived(work: UnitOfWork, organization: Owner, sessionId: string, rows: readonly DerivedRow[]) {
     const { clock, dataset, live, targets } = this.#deps
     const now = clock.now()
-    const written: { kind: DerivedKind; id: string; received_at: string }[] = []
+    const derivedRows: { kind: DerivedKind; id: string; received_at: string }[] = []
     for (const derived of rows) {
       if ((await targets.endpoint(organization.id, String(derived.base["artifact_id"]))) === undefined) continue
       const values = derivedRowOf(sessionId, derived)
       const receivedAt = timestamp(derived.writtenAt ?? now)
       const origin = { executionId: sessionId, stepId: derived.kind, itemIndex: derived.number, receivedAt }
       const { row_id } = await dataset.write(work, { organization, key: pageEventsKey, values, origin })
-      written.push({ kind: derived.kind, id: row_id, received_at: receivedAt })
+      derivedRows.push({ kind: derived.kind, id: row_id, received_at: receivedAt })
       live.stage(work, organization.id, { channel: liveChannel, event: "page_event", data: values })
     }
-    return written
+    return derivedRows
   }
 
   /** Stages that derived rows go, whether or not analytics are still on. */

@@ -2,7 +2,7 @@
 // abandoned forms when it is over. Pure: state in, state and derived rows out.
 import type { Json } from "#core"
 import type { Batch, Click } from "./batch.ts"
-import { type PageClicks, type Rage, settle, takeClicks } from "./bursts.ts"
+import { type PageClicks, type Rage, settleClicks, takeClicks } from "./bursts.ts"
 import type { DerivedKind, SubmittedEvent } from "./vocabulary.ts"
 
 export const idleMs = 30 * 60_000
@@ -93,13 +93,13 @@ export function pageVisit({ pages }: SessionState, artifact: string, isTest: boo
 }
 
 /** Takes a batch into the state (changed in place); returns what follows at once. */
-export function hear(state: SessionState, heard: Heard): Derived {
-  const { artifact, base, events, batch, receivedAt } = heard
+export function hear(state: SessionState, input: Heard): Derived {
+  const { artifact, base, events, batch, receivedAt } = input
   state.last_at = Math.max(state.last_at, receivedAt)
   const isTest = base["is_test"] === true
-  const known = pageVisit(state, artifact, isTest)
-  if (!known && Object.keys(state.pages).length >= most.pages) return { rows: [], withdrawn: [] }
-  const page: PageVisit = known ?? {
+  const visit = pageVisit(state, artifact, isTest)
+  if (!visit && Object.keys(state.pages).length >= most.pages) return { rows: [], withdrawn: [] }
+  const page: PageVisit = visit ?? {
     base,
     first_at: receivedAt,
     last_at: receivedAt,
@@ -116,8 +116,8 @@ export function hear(state: SessionState, heard: Heard): Derived {
   page.depth = Math.max(page.depth, batch.depth ?? 0)
   for (const event of events) note(state, page, event)
   for (const { form, field } of batch.touched) touch(state, page, form, field)
-  for (const other of Object.values(state.pages)) settle(other, receivedAt)
-  return { ...bursts(state, page, clicksOf(events, batch.clicks, receivedAt), heard), deeper: deeperView(page, heard) }
+  for (const other of Object.values(state.pages)) settleClicks(other, receivedAt)
+  return { ...bursts(state, page, clicksOf(events, batch.clicks, receivedAt), input), deeper: deeperView(page, input) }
 }
 
 /** Notes the depth that the row of the page's view is to have. Senders that report no depth have milestones only. */
@@ -145,7 +145,7 @@ export function conclude(state: SessionState, leads: ReadonlySet<boolean> = new 
 
 /** The columns of the last row of a session, of whichever page. */
 export function lastBase(state: SessionState, isTest: boolean): Readonly<Record<string, Json>> | undefined {
-  const [latest] = visitsOf(state, isTest).sort((one, other) => other.last_at - one.last_at)
+  const [latest] = visitsOf(state, isTest).sort((left, right) => right.last_at - left.last_at)
   return latest?.base
 }
 
@@ -190,7 +190,7 @@ function note(state: SessionState, page: PageVisit, { kind, columns }: Submitted
 }
 
 function touch(state: SessionState, page: PageVisit, form: string, field: string): void {
-  let started = page.forms.find((one) => one.form === form)
+  let started = page.forms.find((entry) => entry.form === form)
   if (!started) {
     if (page.forms.length >= most.forms) return
     started = { form, fields: [] }
@@ -215,8 +215,8 @@ function clicksOf(events: readonly SubmittedEvent[], signals: readonly Click[], 
 
 function bursts(state: SessionState, page: PageVisit, clicks: readonly Click[], { receivedAt, timeOf }: Heard): Derived {
   if (clicks.length > 0) page.clicked = true
-  const heard = clicks.map((click) => ({ ...click, time: timeOf(click.at) }))
-  const { written, withdrawn } = takeClicks(page, heard, { now: receivedAt, next: () => next(state, "rage_click") })
+  const timedClicks = clicks.map((click) => ({ ...click, time: timeOf(click.at) }))
+  const { written, withdrawn } = takeClicks(page, timedClicks, { now: receivedAt, next: () => next(state, "rage_click") })
   const { base } = page
   return {
     rows: written.map((rage) => rageRow(rage, base)),

@@ -106,9 +106,9 @@ export function createSessions({ ids, queue, ...deps }: SessionsDeps): Sessions 
       if (ended) ends.resume(work, organization, ended)
       await ends.withdraw(work, organization, state.session_id, derived.withdrawn)
       await ends.writeDerived(work, organization, state.session_id, derived.rows)
-      const kept = state as unknown as Json
+      const json = state as unknown as Json
       if (stored)
-        sessions.update(visitor, { $set: { state: kept, revision: stored.revision + 1 } }, { where: { revision: stored.revision } })
+        sessions.update(visitor, { $set: { state: json, revision: stored.revision + 1 } }, { where: { revision: stored.revision } })
       else sessions.insert({ id: visitor, state, revision: 1 })
       if (stored && !over) return
       const payload = { organization: organization.id, slug: organization.slug, visitor, session_id: state.session_id }
@@ -119,8 +119,8 @@ export function createSessions({ ids, queue, ...deps }: SessionsDeps): Sessions 
     async end(work, organization, visitor, sessionId) {
       const stored = await read(organization.id, visitor)
       if (stored?.state.session_id !== sessionId) return
-      const left = endOf(stored.state) - clock.now()
-      if (left > 0) throw new Postponed(left)
+      const remaining = endOf(stored.state) - clock.now()
+      if (remaining > 0) throw new Postponed(remaining)
       await ends.end(work, organization, visitor, stored.state)
       work.in(SessionsCollection, organization.id).remove(visitor, { where: { revision: stored.revision } })
     },

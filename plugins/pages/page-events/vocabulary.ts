@@ -74,7 +74,7 @@ export function readEvent(element: Json, authored: ReadonlySet<string>): ReadEve
   if (typeof name !== "string") return refused("invalid_event", "`event` is absent; it names the kind of event.", "event")
   if ((derivedKinds as readonly string[]).includes(name))
     return refused("reserved_event", `"${name}" is created by the server and cannot be submitted.`, "event")
-  const kind = submittedKinds.find((known) => known === name)
+  const kind = submittedKinds.find((candidate) => candidate === name)
   if (!kind) return refused("unknown_event", `"${name.slice(0, 60)}" is not a page event; there are ${submittedKinds.join(", ")}.`, "event")
   const common = Common.safeParse(element)
   const columns = ofKind[kind].safeParse(element)
@@ -84,11 +84,11 @@ export function readEvent(element: Json, authored: ReadonlySet<string>): ReadEve
     return refused("invalid_event", `${path}: ${issue?.message ?? "is not as it should be"}.`, path)
   }
   const { event_id, at } = common.data
-  return { ok: true, event: { kind, event_id, at, columns: kept(columns.data, authored) } }
+  return { ok: true, event: { kind, event_id, at, columns: storedColumns(columns.data, authored) } }
 }
 
 /** Without what is absent or may have been typed, and with the rating that the value has. */
-function kept(columns: Readonly<Record<string, Json | undefined>>, authored: ReadonlySet<string>): Record<string, Json> {
+function storedColumns(columns: Readonly<Record<string, Json | undefined>>, authored: ReadonlySet<string>): Record<string, Json> {
   const out: Record<string, Json> = {}
   for (const [name, value] of Object.entries(columns)) {
     if (value !== undefined) out[name] = nameColumns.has(name) ? elementName(String(value), authored) : value

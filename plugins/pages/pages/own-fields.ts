@@ -24,14 +24,14 @@ const buttons: ReadonlySet<string> = new Set(["submit", "reset", "button", "imag
 export function ownForms(html: string): OwnForms | undefined {
   const fields: { readonly field: FormField; readonly form: string | undefined }[] = []
   const ids = new Set<string>()
-  let found = false
+  let isFound = false
   let inside = false
   let isPlain = false
   for (const tag of tagsOf(html)) {
     const { name, closes, attributes } = tag
     if (name === "form") {
       inside = !closes && isOwn(attributes)
-      found ||= inside
+      isFound ||= inside
       isPlain ||= inside && attributes.get("enctype")?.trim().toLowerCase() === "text/plain"
       const id = attributes.get("id")
       if (inside && id) ids.add(id)
@@ -41,7 +41,7 @@ export function ownForms(html: string): OwnForms | undefined {
       if (field && (inside || form !== undefined)) fields.push({ field, form })
     }
   }
-  if (!found) return undefined
+  if (!isFound) return undefined
   // A control with a `form` attribute may stand anywhere in the page.
   const own = fields.filter(({ form }) => form === undefined || ids.has(form))
   return { fields: own.map(({ field }) => field), isPlain }

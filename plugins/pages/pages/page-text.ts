@@ -55,7 +55,7 @@ function lone(element: Element): string {
   if (type === "submit" || type === "button") return ` [button: ${attribute(element, "value") || "Submit"}] `
   const kind = tagName === "select" ? "choice" : type || "text"
   const name = attribute(element, "aria-label") || attribute(element, "placeholder") || kind
-  const isRequired = element.attrs.some((one) => one.name === "required")
+  const isRequired = element.attrs.some((attr) => attr.name === "required")
   return ` [field: ${name}${isRequired ? ", required" : ""}] `
 }
 
@@ -63,6 +63,6 @@ function isHidden({ attrs = [] }: Element): boolean {
   return attrs.some(({ name, value }) => name === "hidden" || (name === "style" && /display\s*:\s*none/i.test(value)))
 }
 
-function attribute({ attrs }: Element, wanted: string): string {
-  return attrs.find(({ name }) => name === wanted)?.value.trim() ?? ""
+function attribute({ attrs }: Element, attributeName: string): string {
+  return attrs.find(({ name }) => name === attributeName)?.value.trim() ?? ""
 }

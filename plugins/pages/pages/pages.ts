@@ -47,7 +47,7 @@ const maxKnown = 50_000
 export const pagesNeeds = { store: Store, invalidation: CacheInvalidation, clock: Clock, hooks: PublishHooks }
 
 export function createPages({ store, invalidation, clock, hooks }: Deps<typeof pagesNeeds>): Pages {
-  const known = new Map<string, boolean>()
+  const servedHosts = new Map<string, boolean>()
   /** Published pages by organization and slug, whole. */
   const servable = new KeptBySize<StoredPage>(({ variants }) => variants.reduce((sum, { html }) => sum + html.length, 0))
   let generation = 0
@@ -55,8 +55,8 @@ export function createPages({ store, invalidation, clock, hooks }: Deps<typeof p
     generation++
     // A page is seldom changed and its slug never; which slug the id has is not worth keeping.
     servable.clear()
-    if (key === allKeys) known.clear()
-    else known.delete(key)
+    if (key === allKeys) servedHosts.clear()
+    else servedHosts.delete(key)
   })
 
   function update(work: UnitOfWork, organization: string, page: StoredPage, change: PageChange): StoredPage {
@@ -73,23 +73,23 @@ export function createPages({ store, invalidation, clock, hooks }: Deps<typeof p
       store.open(WeightChangesCollection, organization).find({ page_id: pageId, at: { $gt: timestamp(after) } }, { sort: { at: 1 } }),
     async published(organization, artifactId) {
       const key = `${organization}/${artifactId}`
-      const seen = known.get(key)
-      if (seen !== undefined) return seen
+      const isServed = servedHosts.get(key)
+      if (isServed !== undefined) return isServed
       if (!isUuid(artifactId)) return false
       const before = generation
       const page = await store.open(PagesCollection, organization).get(artifactId)
       const published = page?.status === "published"
       // Pages that are not there are not kept: anyone may ask for any id.
       if (page && before === generation) {
-        if (known.size >= maxKnown) known.clear()
-        known.set(key, published)
+        if (servedHosts.size >= maxKnown) servedHosts.clear()
+        servedHosts.set(key, published)
       }
       return published
     },
     async servable(organization, slug) {
       const key = `${organization}/${slug}`
-      const seen = servable.get(key)
-      if (seen) return seen
+      const cached = servable.get(key)
+      if (cached) return cached
       const before = generation
       const page = await store.open(PagesCollection, organization).first({ slug })
       if (page?.status !== "published") return undefined

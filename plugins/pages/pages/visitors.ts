@@ -127,20 +127,20 @@ export function createVisitors(deps: Deps<typeof visitorsNeeds>): Visitors {
       return (await isOpen(visit.organization, before)) ? before : today
     },
     session: async (organization, visitor) => sessions?.shown(organization, visitor),
-    prove(shown, begins) {
+    prove(visit, begins) {
       const stamp = `${begins ? "b" : "o"}${Math.floor(clock.now() / minuteMs).toString(36)}`
-      return `${stamp}.${mac(shown, stamp)}`
+      return `${stamp}.${mac(visit, stamp)}`
     },
-    proven(shown, proof) {
-      const [stamp = "", given = ""] = proof.split(".", 2)
+    proven(visit, proof) {
+      const [stamp = "", proofText = ""] = proof.split(".", 2)
       // The minute that it was given in, from its beginning: never younger than it is.
       const ageMs = clock.now() - Number.parseInt(stamp.slice(1), 36) * minuteMs
-      return sameBytes(given, mac(shown, stamp)) && ageMs > -minuteMs && ageMs < dayMs
+      return sameBytes(proofText, mac(visit, stamp)) && ageMs > -minuteMs && ageMs < dayMs
         ? { begins: stamp.startsWith("b"), ageMs }
         : undefined
     },
-    keepSessions(kept) {
-      sessions = kept
+    keepSessions(visitorSessions) {
+      sessions = visitorSessions
     },
   }
 }

@@ -58,9 +58,9 @@ function unconnected(withForms: readonly VariantForms[], page: StoredPage): stri
 
 function unnamed(withForms: readonly VariantForms[]): string[] {
   return withForms.flatMap(({ key, fields }) => {
-    const found = listed(fields.flatMap(({ name, label }) => (name === "" ? [shortened(label)] : [])))
-    if (found === "") return []
-    return `field_without_name: A form of ${key} has fields without a name (${found}). No browser sends these fields, so the entries of visitors are lost. Add a name attribute to each field.`
+    const list = listed(fields.flatMap(({ name, label }) => (name === "" ? [shortened(label)] : [])))
+    if (list === "") return []
+    return `field_without_name: A form of ${key} has fields without a name (${list}). No browser sends these fields, so the entries of visitors are lost. Add a name attribute to each field.`
   })
 }
 
@@ -73,19 +73,19 @@ function plain(withForms: readonly VariantForms[]): string[] {
 
 function files(withForms: readonly VariantForms[]): string[] {
   return withForms.flatMap(({ key, fields }) => {
-    const found = listed(fields.filter(({ name, isFile }) => isFile && name !== "").map(({ name }) => name))
-    if (found === "") return []
-    return `form_takes_file: A form of ${key} has file inputs (${found}). A pipeline accepts files unless its auth_mode is none or its accept_files is false; give the form enctype="multipart/form-data", or only the names of files are sent.`
+    const list = listed(fields.filter(({ name, isFile }) => isFile && name !== "").map(({ name }) => name))
+    if (list === "") return []
+    return `form_takes_file: A form of ${key} has file inputs (${list}). A pipeline accepts files unless its auth_mode is none or its accept_files is false; give the form enctype="multipart/form-data", or only the names of files are sent.`
   })
 }
 
 function names(withForms: readonly VariantForms[], parts: PageParts): string[] {
   return withForms.flatMap(({ key, fields }) => {
     // What the form says of the visit is not a column.
-    const given = fields.map(({ name }) => name).filter((name) => name !== "" && !name.startsWith("_envelope."))
-    const found = listed(given.flatMap((name) => withProblem(name, parts.problemOfField(name))))
-    if (found === "") return []
-    return `field_name: A form of ${key} has fields whose names cannot be columns (${found}). A pipeline that writes the whole event stores them under other names, such as a_b for a.b. Rename the fields to choose the columns.`
+    const inputs = fields.map(({ name }) => name).filter((name) => name !== "" && !name.startsWith("_envelope."))
+    const list = listed(inputs.flatMap((name) => withProblem(name, parts.problemOfField(name))))
+    if (list === "") return []
+    return `field_name: A form of ${key} has fields whose names cannot be columns (${list}). A pipeline that writes the whole event stores them under other names, such as a_b for a.b. Rename the fields to choose the columns.`
   })
 }
 
@@ -100,8 +100,8 @@ function shortened(name: string): string {
 const maxShown = 60
 const maxListed = 5
 
-function listed(found: readonly string[]): string {
-  const distinct = [...new Set(found)]
+function listed(texts: readonly string[]): string {
+  const distinct = [...new Set(texts)]
   const more = distinct.length > maxListed ? [`${distinct.length - maxListed} more`] : []
   return [...distinct.slice(0, maxListed), ...more].join(", ")
 }

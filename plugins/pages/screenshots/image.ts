@@ -35,10 +35,12 @@ export const readImage = defineRoute({
         scopes: [...caller.scopes].sort(),
       })
     pauses.refuseCall(screenshotResult, caller)
-    const found = await screenshots.get(caller.organization.id, params["job_id"]?.toLowerCase() ?? "")
-    const image = found.status === "done" ? await buckets.open(caller.organization.id).get(found.bucket_key) : undefined
+    const screenshot = await screenshots.get(caller.organization.id, params["job_id"]?.toLowerCase() ?? "")
+    const image = screenshot.status === "done" ? await buckets.open(caller.organization.id).get(screenshot.bucket_key) : undefined
     if (!image)
-      throw new AppError("not_found", `The screenshot ${found.id} has no image; it is ${found.status}.`, { reason: "screenshot_not_found" })
+      throw new AppError("not_found", `The screenshot ${screenshot.id} has no image; it is ${screenshot.status}.`, {
+        reason: "screenshot_not_found",
+      })
     return {
       headers: {
         "Content-Type": image.media_type,

@@ -31,7 +31,7 @@ const Scroll = z
     to: z.enum(["top", "bottom"]).optional(),
     y: z.int().min(0).max(1_000_000).optional().describe("CSS pixels from the top."),
   })
-  .refine(({ selector, to, y }) => [selector, to, y].filter((one) => one !== undefined).length === 1, "give one of selector, to and y")
+  .refine(({ selector, to, y }) => [selector, to, y].filter((value) => value !== undefined).length === 1, "give one of selector, to and y")
 
 const Wait = z
   .strictObject({

@@ -60,21 +60,21 @@ export const screenshotResult = defineOperation({
   inject: { screenshots: Screenshots },
   async handle({ input, caller, deps }) {
     const organization = caller.organization.id
-    const found = await deps.screenshots.get(organization, input.job_id)
-    const { id, status, expires_at, media_type, width, height, error } = found
+    const screenshot = await deps.screenshots.get(organization, input.job_id)
+    const { id, status, expires_at, media_type, width, height, error } = screenshot
     const here = status === "done"
     return {
       job_id: id,
       status,
-      bucket_key: here ? found.bucket_key : "",
-      signed_url: here ? await deps.screenshots.link(organization, found) : "",
+      bucket_key: here ? screenshot.bucket_key : "",
+      signed_url: here ? await deps.screenshots.link(organization, screenshot) : "",
       expires_at: expires_at ?? "",
       media_type,
       width,
       height,
       error,
-      http_status: found.http_status ?? 0,
-      warnings: found.warnings ?? [],
+      http_status: screenshot.http_status ?? 0,
+      warnings: screenshot.warnings ?? [],
     }
   },
 })

@@ -74,8 +74,8 @@ export function createScreenshots(args: ScreenshotsArgs): Screenshots {
   const line = new WaitingLine(store, clock, settings.max_waiting)
 
   async function processing(organization: string, id: string): Promise<StoredScreenshot | undefined> {
-    const found = await store.open(ScreenshotCollection, organization).get(id)
-    return found?.status === "processing" ? found : undefined
+    const screenshot = await store.open(ScreenshotCollection, organization).get(id)
+    return screenshot?.status === "processing" ? screenshot : undefined
   }
 
   function finish(work: UnitOfWork, organization: string, id: string, change: Partial<FieldsOf<StoredScreenshot>>): void {
@@ -125,10 +125,10 @@ export function createScreenshots(args: ScreenshotsArgs): Screenshots {
       return id
     },
     async get(organization, id) {
-      const found = await store.open(ScreenshotCollection, organization).get(id)
-      if (!found) throw new AppError("not_found", `The screenshot job "${id}" does not exist.`, { reason: "screenshot_not_found" })
-      const over = found.expires_at !== null && Date.parse(found.expires_at) <= clock.now()
-      return found.status === "done" && over ? { ...found, status: "expired" } : found
+      const screenshot = await store.open(ScreenshotCollection, organization).get(id)
+      if (!screenshot) throw new AppError("not_found", `The screenshot job "${id}" does not exist.`, { reason: "screenshot_not_found" })
+      const over = screenshot.expires_at !== null && Date.parse(screenshot.expires_at) <= clock.now()
+      return screenshot.status === "done" && over ? { ...screenshot, status: "expired" } : screenshot
     },
     link: (organization, { bucket_key, expires_at }) =>
       buckets.open(organization).signedUrl(bucket_key, Date.parse(expires_at ?? timestamp(clock.now()))),
@@ -164,13 +164,13 @@ export function createScreenshots(args: ScreenshotsArgs): Screenshots {
       }
     },
     async giveUp(work, organization, id, error) {
-      const known = error instanceof AppError ? error.message : "The screenshot failed because of an internal error."
-      finish(work, organization, id, { status: "failed", error: known })
+      const reason = error instanceof AppError ? error.message : "The screenshot failed because of an internal error."
+      finish(work, organization, id, { status: "failed", error: reason })
     },
     async expire(work, organization, id) {
-      const found = await store.open(ScreenshotCollection, organization).get(id)
-      if (found?.status !== "done") return
-      await buckets.open(organization).remove(found.bucket_key)
+      const screenshot = await store.open(ScreenshotCollection, organization).get(id)
+      if (screenshot?.status !== "done") return
+      await buckets.open(organization).remove(screenshot.bucket_key)
       work.in(ScreenshotCollection, organization).update(id, { $set: { status: "expired" } }, { where: { status: "done" }, optional: true })
     },
   }

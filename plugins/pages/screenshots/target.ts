@@ -2,7 +2,7 @@
 import { AppError, type Caller, type OutgoingHttp } from "#core"
 import type { PageServing, Pages, StoredPage } from "../pages/index.ts"
 import { isOwnPage, type OwnPages } from "./proxy/targets.ts"
-import type { GivenDocument } from "./render/order.ts"
+import type { HtmlDocument } from "./render/order.ts"
 
 export interface TargetInput {
   readonly url?: string | undefined
@@ -33,8 +33,8 @@ export async function checkTarget(
     if (!URL.canParse(url) || !isOwnPage(new URL(url), ownPagesOf(deps.serving))) deps.http.check(url)
     return { url, page_id: null, variant: null }
   }
-  const found = await deps.pages.require(organization.id, page ?? "")
-  return { url: null, page_id: found.id, variant: variantOf(found, variant).key }
+  const match = await deps.pages.require(organization.id, page ?? "")
+  return { url: null, page_id: match.id, variant: variantOf(match, variant).key }
 }
 
 /** The document of a variant, at the address and with the headers that visitors would get it with. */
@@ -43,14 +43,14 @@ export async function pageAt(
   organization: { readonly id: string; readonly slug: string },
   page: StoredPage,
   variant: string,
-): Promise<{ url: string; document: GivenDocument }> {
+): Promise<{ url: string; document: HtmlDocument }> {
   const { address, ...document } = await serving.pictured({ organization, page }, variantOf(page, variant))
   return { url: address, document }
 }
 
 function variantOf(page: StoredPage, key: string | undefined) {
-  const found = key === undefined ? page.variants[0] : page.variants.find((variant) => variant.key === key)
-  if (found) return found
+  const match = key === undefined ? page.variants[0] : page.variants.find((variant) => variant.key === key)
+  if (match) return match
   const keys = page.variants.map((variant) => variant.key).join(", ")
   const message = keys
     ? `The page "${page.slug}" has no variant "${key}"; it has ${keys}.`

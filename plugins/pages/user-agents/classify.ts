@@ -10,8 +10,8 @@ const remembered = new Map<string, UserAgentClass>()
 /** Device type, browser and in-app browser of a `User-Agent` header. */
 export function classifyUserAgent(agent: string): UserAgentClass {
   if (agent === "") return noUserAgent
-  const known = remembered.get(agent)
-  if (known) return known
+  const cached = remembered.get(agent)
+  if (cached) return cached
   // Beyond any honest length the text is only there to cost time.
   const text = agent.slice(0, 1_024)
   const classified = { device_type: deviceOf(text), browser: browserOf(text), in_app: inAppOf(text) }
@@ -24,7 +24,7 @@ export function classifyUserAgent(agent: string): UserAgentClass {
 // carry its marks as well, and are looked for first; a webview's family is its engine's.
 
 /** Browsers with a name of their own upon Chromium's engine, WebKit, Gecko or none of these, by the words that they sign with. */
-const named = anyOf(`
+const pattern = anyOf(`
   YaBrowser Yowser YaApp_ YandexSearch UCWEB UCTurbo Vivaldi/ MetaSr Maxthon MxNitro MSIE Trident/
   Whale/ Silk/ Puffin/ DuckDuckGo/ Ddg/ Brave/ Brave_Chrome/ Electron/ Quark/ Kiwi/ AlohaBrowser Ecosia Cake/ Via/ Lightning/
   coc_coc CocCoc 360SE 360EE 360_Aphone Sleipnir Avast/ AvastSecure AVG/ CCleaner/ Comodo_ Chromodo Iron/ Torch/ Nichrome
@@ -48,7 +48,7 @@ const browsers: readonly Rule[] = [
   ["edge", /\bEdg(?:e|A|iOS|W)?\/|\bEdge \d+\.|\bEdgHTML\//],
   ["samsung", /^(?!.*OculusBrowser).*(?:SamsungBrowser\/|Samsung ?Internet)/i],
   ["opera", /\bOPR\/|\bOPRGX\/|\bOpera\b(?!.*(?:UCBrowser|Tbrowser))|\bOPiOS\/|\bOPT\/|\bOPX\/|\bCoast\/|\bOMI\/\d/],
-  ["other", named],
+  ["other", pattern],
   ["other", selfNamed],
   [
     "firefox",

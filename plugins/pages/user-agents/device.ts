@@ -71,7 +71,7 @@ const series = [
 ]
 
 /** A name that holds Tab or Pad, with or without a number. */
-const named =
+const pattern =
   /(?:TAB|Tab|PAD|Pad)(?:[-_ ]?(?:\d|Pro|Plus|Ultra|Mini|Lite|HD|Kids?|Go|Air|Max|LTE|WiFi|Wi-Fi|[A-Z]\d)|_|$|[ ](?!fone))|\b(?:kid|lif)e?s?tab|\btab[ _-]?\d|\bpad[ _-]?\d/
 
 const numbered = [
@@ -90,7 +90,7 @@ const numbered = [
 function isTablet(agent: string, model: string): boolean {
   if (/iPhone|iPod|Windows Phone|Windows NT|CrOS|Macintosh/.test(agent)) return false
   if (saidTablet.test(agent) || series.some((name) => name.test(model || agent))) return true
-  return model !== "" && !/\bPadfone/i.test(model) && (named.test(model) || numbered.some((name) => name.test(model)))
+  return model !== "" && !/\bPadfone/i.test(model) && (pattern.test(model) || numbered.some((name) => name.test(model)))
 }
 
 // Televisions, boxes and sticks beside them, consoles, watches, headsets and speakers: none of the device types that the

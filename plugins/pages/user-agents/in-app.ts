@@ -99,9 +99,9 @@ export function firstOf(rules: readonly Rule[], text: string): string {
 
 /** Finds any of the names, which stand one after another with spaces between (`_` for a space within one); not inside a longer word. */
 export function anyOf(names: string, flags = "i"): RegExp {
-  const each = names
+  const parts = names
     .trim()
     .split(/\s+/)
     .map((name) => name.replace(/[.*+?^${}()|[\]\\/]/g, "\\$&").replaceAll("_", "[ _]?"))
-  return new RegExp(`(?<![A-Za-z])(?:${each.join("|")})`, flags)
+  return new RegExp(`(?<![A-Za-z])(?:${parts.join("|")})`, flags)
 }

@@ -2,7 +2,7 @@
 import type { Comparison } from "../../../plugins/pages/experiments/statistics/ranking/comparisons.ts"
 import { fitStrengths } from "../../../plugins/pages/experiments/statistics/ranking/fit.ts"
 import { choosePairs } from "../../../plugins/pages/experiments/tournament/choose.ts"
-import { standing } from "../../../plugins/pages/experiments/tournament/stop.ts"
+import { currentStanding } from "../../../plugins/pages/experiments/tournament/stop.ts"
 
 export interface Played {
   readonly outcome: string
@@ -42,7 +42,7 @@ export function play(
   for (;;) {
     const now = fitted()
     const judged = comparisons.map(({ a: first, b: second, winner }) => ({ first, second, value: winner === "a" ? 1 : 0 }))
-    const state = standing(now, judged, { alpha: 0.05, equalMargin })
+    const state = currentStanding(now, judged, { alpha: 0.05, equalMargin })
     const { outcome, leader } = state
     if ((outcome !== "undecided" && !playsOn) || comparisons.length >= maxRounds) {
       const order = [...keys].sort((left, right) => (now.strengths[Number(right)] ?? 0) - (now.strengths[Number(left)] ?? 0))

@@ -2,7 +2,7 @@
 import { expect } from "chai"
 import { fitStrengths } from "../../../plugins/pages/experiments/statistics/ranking/fit.ts"
 import { mergesOf, shingleSimilarity } from "../../../plugins/pages/experiments/tournament/clusters.ts"
-import { evidence, standing } from "../../../plugins/pages/experiments/tournament/stop.ts"
+import { currentStanding, evidence } from "../../../plugins/pages/experiments/tournament/stop.ts"
 import { randomFrom } from "../../random.ts"
 import { play } from "./simulated-tournament.ts"
 
@@ -45,7 +45,7 @@ describe("tournament rules", () => {
       count: 1,
     }))
     const fitted = fitStrengths(comparisons, "bradley-terry", { regularise: true })
-    const { outcome, roundsNeeded } = standing(fitted, even, { alpha: 0.05, equalMargin: 0 })
+    const { outcome, roundsNeeded } = currentStanding(fitted, even, { alpha: 0.05, equalMargin: 0 })
     expect(outcome).to.equal("undecided")
     expect(roundsNeeded).to.be.greaterThan(200)
   })

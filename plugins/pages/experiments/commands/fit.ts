@@ -19,7 +19,7 @@ const maxProblems = 10
 const maxKeys = 1_000
 
 const Key = z.string().min(1).max(200)
-const Given = z
+const FitInput = z
   .strictObject({
     a: Key,
     b: Key,
@@ -38,9 +38,9 @@ function readComparisons(text: string, file: string): Comparison[] {
   const rows = text.trimStart().startsWith("[") ? fromJson(text, file) : fromCsv(text, file)
   const problems: string[] = []
   const comparisons = rows.flatMap((row, index) => {
-    const read = Given.safeParse(row)
+    const read = FitInput.safeParse(row)
     if (read.success) return [read.data]
-    for (const { path, message } of fieldProblems({ schema: Given, value: row, issues: read.error.issues }))
+    for (const { path, message } of fieldProblems({ schema: FitInput, value: row, issues: read.error.issues }))
       problems.push(`comparison ${index + 1}${path === "" ? "" : `, ${path}`}: ${message}`)
     return []
   })

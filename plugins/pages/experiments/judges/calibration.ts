@@ -33,7 +33,7 @@ export interface Calibration {
 
 export function calibrationOf(predictions: readonly Prediction[]): Calibration {
   const decided = predictions.filter(({ outcome }) => outcome.winner !== undefined)
-  const named = decided.flatMap(({ outcome, scores }) => {
+  const decisions = decided.flatMap(({ outcome, scores }) => {
     const favourite = favouriteOf(scores)
     return favourite === undefined ? [] : [{ isHit: favourite === outcome.winner, variants: scores.size }]
   })
@@ -44,9 +44,9 @@ export function calibrationOf(predictions: readonly Prediction[]): Calibration {
   return {
     experiments: predictions.length,
     without_winner: predictions.length - decided.length,
-    without_favourite: decided.length - named.length,
-    hit_rate: shareOf(named.map(({ isHit }) => ({ hits: isHit ? 1 : 0, of: 1 }))),
-    hit_rate_by_chance: named.length === 0 ? null : named.reduce((sum, { variants }) => sum + 1 / variants, 0) / named.length,
+    without_favourite: decided.length - decisions.length,
+    hit_rate: shareOf(decisions.map(({ isHit }) => ({ hits: isHit ? 1 : 0, of: 1 }))),
+    hit_rate_by_chance: decisions.length === 0 ? null : decisions.reduce((sum, { variants }) => sum + 1 / variants, 0) / decisions.length,
     rank_agreement: fromShare(shareOf(agreements.map((tau) => ({ hits: (tau + 1) / 2, of: 1 })))),
   }
 }

@@ -46,15 +46,15 @@ export function healthOf(comparisons: readonly StoredObservation[]): JudgeHealth
   return {
     pairs: new Set(rounds.map(({ pair }) => pair)).size,
     rounds: rounds.length,
-    position_effect: byPair(judged, (round) => ({ hits: seats(round, (one) => one.winner === one.shown_as_a) / 2, of: 1 })),
+    position_effect: byPair(judged, (round) => ({ hits: seats(round, (seat) => seat.winner === seat.shown_as_a) / 2, of: 1 })),
     length_effect: byPair(
       judged.filter(({ longer }) => longer !== ""),
-      (round) => ({ hits: seats(round, (one) => one.winner === round.longer) / 2, of: 1 }),
+      (round) => ({ hits: seats(round, (seat) => seat.winner === round.longer) / 2, of: 1 }),
     ),
     flip_rate: byPair(judged, ({ value }) => ({ hits: value === 0.5 ? 1 : 0, of: 1 })),
     self_agreement: selfAgreement(judged),
-    refusals: byPair(rounds, (round) => ({ hits: seats(round, (one) => one.failed === "model_declined"), of: round.seats.length })),
-    malformed: byPair(rounds, (round) => ({ hits: seats(round, (one) => one.failed === "model_malformed"), of: round.seats.length })),
+    refusals: byPair(rounds, (round) => ({ hits: seats(round, (seat) => seat.failed === "model_declined"), of: round.seats.length })),
+    malformed: byPair(rounds, (round) => ({ hits: seats(round, (seat) => seat.failed === "model_malformed"), of: round.seats.length })),
   }
 }
 

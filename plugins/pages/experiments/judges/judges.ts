@@ -28,8 +28,8 @@ const maxObservations = 200_000
 
 export function createJudges({ store }: { readonly store: Store }): Judges {
   async function health(organization: string): Promise<Map<string, JudgeHealth>> {
-    const found = await newestComparisons(store, organization)
-    const byJudge = Map.groupBy(found, ({ judge_slug }) => judge_slug)
+    const comparisons = await newestComparisons(store, organization)
+    const byJudge = Map.groupBy(comparisons, ({ judge_slug }) => judge_slug)
     return new Map([...byJudge].map(([judge, all]) => [judge, healthOf(all)]))
   }
 
@@ -41,9 +41,9 @@ export function createJudges({ store }: { readonly store: Store }): Judges {
     let read = 0
     for (const { id } of decided) {
       const observations: StoredObservation[] = []
-      for await (const one of store.open(ObservationCollection, organization).stream({ experiment_id: id })) {
+      for await (const observation of store.open(ObservationCollection, organization).stream({ experiment_id: id })) {
         signal.throwIfAborted()
-        observations.push(one)
+        observations.push(observation)
         if (++read > maxObservations) return byJudge
       }
       const counting = counted(observations)
@@ -56,13 +56,13 @@ export function createJudges({ store }: { readonly store: Store }): Judges {
 
   return {
     async cards(organization, signal) {
-      const [cards, foretold] = [await health(organization), await predictions(organization, signal)]
-      const judges = [...new Set([...cards.keys(), ...foretold.keys()])].filter((judge) => kindOf(judge) !== undefined)
+      const [cards, predicted] = [await health(organization), await predictions(organization, signal)]
+      const judges = [...new Set([...cards.keys(), ...predicted.keys()])].filter((judge) => kindOf(judge) !== undefined)
       return judges.sort().map((judge_slug) => ({
         judge_slug,
         kind: kindOf(judge_slug) ?? "model",
         health: cards.get(judge_slug) ?? null,
-        calibration: calibrationOf(foretold.get(judge_slug) ?? []),
+        calibration: calibrationOf(predicted.get(judge_slug) ?? []),
       }))
     },
   }
@@ -70,12 +70,12 @@ export function createJudges({ store }: { readonly store: Store }): Judges {
 
 /** Oldest first. */
 async function newestComparisons(store: Store, organization: string): Promise<StoredObservation[]> {
-  const found: StoredObservation[] = []
+  const observations: StoredObservation[] = []
   const newest = store
     .open(ObservationCollection, organization)
     .stream({ kind: "comparison" }, { sort: { created_at: -1 }, limit: maxComparisons })
-  for await (const one of newest) if (!isCorrection(one)) found.push(one)
-  return found.reverse()
+  for await (const observation of newest) if (!isCorrection(observation)) observations.push(observation)
+  return observations.reverse()
 }
 
 /** Undefined of people, and of what visitors did. */

@@ -27,10 +27,10 @@ export interface Allocation {
 
 export function allocate({ rule, variantCount, counts, segments, scores }: AllocationInput): Allocation {
   const places = Array.from({ length: variantCount }, (_, place) => place)
-  const seen = places.map((place) => effective(counts, segments, place))
-  const all = seen.reduce((sum, one) => ({ n: sum.n + one.n, s: sum.s + one.s }), { n: 0, s: 0 })
+  const views = places.map((place) => effective(counts, segments, place))
+  const all = views.reduce((sum, view) => ({ n: sum.n + view.n, s: sum.s + view.s }), { n: 0, s: 0 })
   const pooled = (all.s + 0.5) / (all.n + 1)
-  const chances = chancesOfBest(places.map((place) => distributionOf(seen[place] ?? { n: 0, s: 0 }, pooled, scores?.[place])))
+  const chances = chancesOfBest(places.map((place) => distributionOf(views[place] ?? { n: 0, s: 0 }, pooled, scores?.[place])))
   return { chances, shares: rounded(chances.map((chance) => rule.floor + (1 - variantCount * rule.floor) * chance)) }
 }
 
@@ -67,10 +67,10 @@ function distributionOf({ n, s }: Seen, pooled: number, score: number | undefine
 function rounded(shares: readonly number[]): number[] {
   const scaled = shares.map((share) => share * steps)
   const whole = scaled.map(Math.floor)
-  const left = steps - whole.reduce((sum, one) => sum + one, 0)
+  const remaining = steps - whole.reduce((sum, step) => sum + step, 0)
   const order = scaled
-    .map((one, place) => ({ place, rest: one - Math.floor(one) }))
-    .sort((one, other) => other.rest - one.rest || one.place - other.place)
-  for (const { place } of order.slice(0, left)) whole[place] = (whole[place] ?? 0) + 1
-  return whole.map((one) => one / steps)
+    .map((share, place) => ({ place, rest: share - Math.floor(share) }))
+    .sort((item, right) => right.rest - item.rest || item.place - right.place)
+  for (const { place } of order.slice(0, remaining)) whole[place] = (whole[place] ?? 0) + 1
+  return whole.map((step) => step / steps)
 }

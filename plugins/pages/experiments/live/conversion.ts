@@ -32,12 +32,12 @@ const maxPoints = 60
 export function conversions({ variants, segments, cells }: ConversionCounts, alpha: number): Conversion[] {
   const days = cellsByDay(cells)
   return variants.map((key, place) => {
-    const seen = seenOf(key, place, cells, alpha)
-    if (place === 0) return { seen, toControl: undefined, factor: undefined }
+    const view = seenOf(key, place, cells, alpha)
+    if (place === 0) return { seen: view, toControl: undefined, factor: undefined }
     const pair = new Pair(segments, place, 0, "conversions")
     for (const day of days) pair.add(day.cells)
     const level = alpha / (variants.length - 1)
-    return { seen, toControl: toControl(pair, level), factor: factorToDecision(pair.groups, level) }
+    return { seen: view, toControl: toControl(pair, level), factor: factorToDecision(pair.groups, level) }
   })
 }
 

@@ -62,8 +62,8 @@ export function sumOf(cells: readonly Cell[], what: "visitors" | CountedEvent): 
 export function cellsByDay(cells: readonly Cell[]): { readonly day: number; readonly cells: readonly Cell[] }[] {
   const days = new Map<number, Cell[]>()
   for (const cell of cells) {
-    const known = days.get(cell.day)
-    if (known) known.push(cell)
+    const dayCells = days.get(cell.day)
+    if (dayCells) dayCells.push(cell)
     else days.set(cell.day, [cell])
   }
   return [...days].map(([day, own]) => ({ day, cells: own }))
@@ -78,7 +78,7 @@ export class Pair {
   readonly #control: number
   readonly #event: CountedEvent
   readonly #groups = new Map<string, ContrastGroup & Sums>()
-  readonly #seen = { n: 0, s: 0 }
+  readonly #totals = { n: 0, s: 0 }
   #expected = 0
   #settledAt = 0
 
@@ -96,32 +96,32 @@ export class Pair {
   /** All cells of a further day. */
   add(cells: readonly Cell[]): void {
     // Seldom, so that there are few groups: each time that twice as many were seen.
-    if (this.#seen.n > 0 && this.#seen.n >= 2 * this.#settledAt) {
-      this.#settledAt = this.#seen.n
-      this.#expected = this.#seen.s / this.#seen.n
+    if (this.#totals.n > 0 && this.#totals.n >= 2 * this.#settledAt) {
+      this.#settledAt = this.#totals.n
+      this.#expected = this.#totals.s / this.#totals.n
     }
     for (const cell of cells) {
       const side = cell.variant === this.#variant ? "variant" : cell.variant === this.#control ? "control" : undefined
       if (side === undefined) continue
       const shares = this.#segments[cell.segment]?.shares ?? []
-      const [one, other] = [shares[this.#variant] ?? 0, shares[this.#control] ?? 0]
+      const [share, controlShare] = [shares[this.#variant] ?? 0, shares[this.#control] ?? 0]
       // Only those who could have got either.
-      if (one <= 0 || other <= 0) continue
-      const group = this.#group(one / (one + other))
+      if (share <= 0 || controlShare <= 0) continue
+      const group = this.#group(share / (share + controlShare))
       const s = Math.min(cell[this.#event], cell.visitors)
       group[side].n += cell.visitors
       group[side].s += s
-      this.#seen.n += cell.visitors
-      this.#seen.s += s
+      this.#totals.n += cell.visitors
+      this.#totals.s += s
     }
   }
 
   #group(share: number): Sums {
     const key = `${share.toFixed(9)} ${this.#expected}`
-    const known = this.#groups.get(key)
-    if (known) return known
-    const made = { share, expected: this.#expected, variant: { n: 0, s: 0 }, control: { n: 0, s: 0 } }
-    this.#groups.set(key, made)
-    return made
+    const group = this.#groups.get(key)
+    if (group) return group
+    const created = { share, expected: this.#expected, variant: { n: 0, s: 0 }, control: { n: 0, s: 0 } }
+    this.#groups.set(key, created)
+    return created
   }
 }

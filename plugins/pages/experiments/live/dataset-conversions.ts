@@ -20,11 +20,11 @@ export async function datasetConversions(
 ): Promise<DatasetConversions> {
   const dataset = await datasets.get(organization, dataset_slug)
   if (!dataset) return noConversions
-  const wanted = Object.entries(where).map(([column, value]): Filter => ({ [`values.${column}`]: value as Json }))
+  const filters = Object.entries(where).map(([column, value]): Filter => ({ [`values.${column}`]: value as Json }))
   const filter: Filter = {
     dataset_id: dataset.id,
     created_at: { $gte: timestamp(from), $lt: timestamp(until) },
-    $and: [{ "values.artifact_id": page_id ?? "" }, ...wanted],
+    $and: [{ "values.artifact_id": page_id ?? "" }, ...filters],
   }
   const places = new Map(variants.map(({ page_variant }, place) => [page_variant, place]))
   const sessions = new Set<string>()

@@ -16,7 +16,7 @@ import {
 import type { Pages } from "../../pages/index.ts"
 import { keepSchedules, ObservationCollection, type StoredExperiment, type StoredObservation } from "../collections.ts"
 import { type Experiments, requireStatus, requireVariant } from "../experiment.ts"
-import { judgeOf, type Ledger, shownObservation } from "../ledger.ts"
+import { judgeOf, type Ledger, toObservationResource } from "../ledger.ts"
 import { isBehind } from "./evidence.ts"
 import { allTo, changeWeights } from "./page-weights.ts"
 import { stoppingReport } from "./plan.ts"
@@ -174,15 +174,15 @@ function withoutSeries({ series: _series, ...evidence }: LiveEvidence): Record<s
 /** Of each kind, how many observations there were and a SHA-256 over the SHA-256 of each, as JSON, in the order of their ids. */
 async function digests(store: Store, organization: string, { id }: StoredExperiment, staged: readonly StoredObservation[]): Promise<Json> {
   const all = new Map<string, StoredObservation>()
-  for await (const one of store.open(ObservationCollection, organization).stream({ experiment_id: id }, { sort: { id: 1 } }))
-    all.set(one.id, one)
-  for (const one of staged) all.set(one.id, one)
+  for await (const observation of store.open(ObservationCollection, organization).stream({ experiment_id: id }, { sort: { id: 1 } }))
+    all.set(observation.id, observation)
+  for (const observation of staged) all.set(observation.id, observation)
   const kinds = new Map<string, { count: number; hash: ReturnType<typeof createHash> }>()
-  for (const [, one] of [...all].sort(([first], [second]) => (first < second ? -1 : 1))) {
-    const known = kinds.get(one.kind) ?? { count: 0, hash: createHash("sha256") }
-    known.count++
-    known.hash.update(digestOf(one))
-    kinds.set(one.kind, known)
+  for (const [, observation] of [...all].sort(([first], [second]) => (first < second ? -1 : 1))) {
+    const kindSummary = kinds.get(observation.kind) ?? { count: 0, hash: createHash("sha256") }
+    kindSummary.count++
+    kindSummary.hash.update(digestOf(observation))
+    kinds.set(observation.kind, kindSummary)
   }
   return [...kinds].map(([kind, { count, hash }]) => ({ kind, count, digest: hash.digest("hex") }))
 }
@@ -190,7 +190,7 @@ async function digests(store: Store, organization: string, { id }: StoredExperim
 /** Of what callers read, its fields in alphabetical order, so that they can make it again. */
 function digestOf(observation: StoredObservation): string {
   return createHash("sha256")
-    .update(JSON.stringify(ordered(shownObservation(observation) as unknown as Json)))
+    .update(JSON.stringify(ordered(toObservationResource(observation) as unknown as Json)))
     .digest("hex")
 }
 

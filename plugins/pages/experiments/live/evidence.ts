@@ -44,11 +44,11 @@ export function liveEvidence(counted: CountedExperiment): LiveEvidence {
   const ratio = checkRatio(counts.cells, segments, keys.length)
   const limit = windowDays(kind, period)
   const cells = counts.cells.filter(({ day }) => day < limit)
-  const found = conversions({ variants: keys, segments, cells }, plan.alpha)
+  const results = conversions({ variants: keys, segments, cells }, plan.alpha)
   const guardrails = experiment.guardrails.map((rail) =>
     guarded(rail, { variants: keys, segments, cells, vitals: counts.vitals }, plan.alpha),
   )
-  const verdict = verdictOf({ ...counted, ratio, found, guardrails })
+  const verdict = verdictOf({ ...counted, ratio, found: results, guardrails })
   const visitors = sumOf(cells, "visitors")
   return {
     experiment_slug: experiment.slug,
@@ -58,19 +58,19 @@ export function liveEvidence(counted: CountedExperiment): LiveEvidence {
     alpha: plan.alpha,
     window: windowOf(kind, period),
     visitors,
-    conversions: found.reduce((sum, { seen }) => sum + seen.conversions, 0),
+    conversions: results.reduce((sum, { seen }) => sum + seen.conversions, 0),
     unlinked_conversions: counted.unlinked,
     sample_ratio: ratioShown(keys, ratio, period),
     variants: experiment.variants.map(({ page_variant }, place) => ({
-      ...(found[place] as Conversion).seen,
+      ...(results[place] as Conversion).seen,
       page_variant,
       weight: weights[page_variant] ?? null,
-      to_control: found[place]?.toControl ?? null,
+      to_control: results[place]?.toControl ?? null,
     })),
     guardrails,
     series: seriesOf(counted, ratio),
     verdict,
-    to_decision: verdict.outcome === "cannot_tell" && experiment.status === "running" ? remaining(found, visitors, counted) : null,
+    to_decision: verdict.outcome === "cannot_tell" && experiment.status === "running" ? remaining(results, visitors, counted) : null,
     allocation: segments.map(({ from, shares }) => ({
       from: timestamp(from),
       shares: Object.fromEntries(keys.map((key, place) => [key, shares[place] ?? 0])),
@@ -101,7 +101,7 @@ function ratioShown(
     p_value: pValue,
     alpha: ratioAlpha,
     first_alarm_at: alarm ? timestamp(endOf(alarm.day, from, until)) : null,
-    variants: variants.map((one, place) => ({ variant_key: keys[place] ?? "", ...one })),
+    variants: variants.map((variant, place) => ({ variant_key: keys[place] ?? "", ...variant })),
     causes: [],
   }
 }
@@ -146,10 +146,12 @@ function verdictOf({ experiment, period, kind, ratio, found, guardrails }: Judge
     )
   }
   const others = found.flatMap(({ seen, toControl }) => (toControl ? [{ key: seen.variant_key, ...toControl }] : []))
-  const better = others.filter(({ verdict }) => verdict === "better").sort((one, other) => (other.difference ?? 0) - (one.difference ?? 0))
+  const better = others
+    .filter(({ verdict }) => verdict === "better")
+    .sort((left, right) => (right.difference ?? 0) - (left.difference ?? 0))
   const harmed = (key: string) =>
     guardrails
-      .filter(({ variants }) => variants.some((one) => one.variant_key === key && one.verdict === "harmed"))
+      .filter(({ variants }) => variants.some((variant) => variant.variant_key === key && variant.verdict === "harmed"))
       .map(({ metric }) => metric)
   const leader = better.find(({ key }) => harmed(key).length === 0)
   if (leader)
@@ -164,12 +166,12 @@ function verdictOf({ experiment, period, kind, ratio, found, guardrails }: Judge
 }
 
 /** Until one variant is told to be better; where none looks so, until all are told to be worse. */
-function remaining(found: readonly Conversion[], visitors: number, { period, plan }: CountedExperiment): LiveEvidence["to_decision"] {
-  const others = found.flatMap(({ toControl, factor }) =>
+function remaining(results: readonly Conversion[], visitors: number, { period, plan }: CountedExperiment): LiveEvidence["to_decision"] {
+  const others = results.flatMap(({ toControl, factor }) =>
     toControl && factor !== undefined ? [{ factor, up: (toControl.difference ?? 0) > 0 }] : [],
   )
-  const up = others.filter((one) => one.up).map(({ factor }) => factor)
-  const factor = up.length > 0 ? Math.min(...up) : Math.max(...others.map((one) => one.factor))
+  const up = others.filter((other) => other.up).map(({ factor }) => factor)
+  const factor = up.length > 0 ? Math.min(...up) : Math.max(...others.map((other) => other.factor))
   if (!Number.isFinite(factor) || visitors === 0) return null
   const more = Math.max(0, Math.ceil((factor - 1) * visitors))
   const days = (period.until - (period.from ?? period.until)) / dayMs

@@ -29,18 +29,18 @@ export function guarded(rail: Guardrail, counts: GuardrailCounts, alpha: number)
 
 function ofVital({ metric, max_increase_percent }: Guardrail, { variants, vitals }: GuardrailCounts, alpha: number): Guarded[] {
   // Half of it for either interval of a comparison.
-  const seen = variants.map((_, place) =>
+  const estimates = variants.map((_, place) =>
     quantileInterval(
       vitals.filter((bin) => bin.metric === metric && bin.variant === place),
       percentile,
       alpha / 2,
     ),
   )
-  const [control] = seen
-  return seen.map((own, place) => {
-    const shown = { variant_key: variants[place] ?? "", n: own.n, value: own.value ?? null, low: own.low, high: finite(own.high) }
-    if (place === 0 || !control) return { ...shown, ...ofControl }
-    return { ...shown, ...increase(quotient(own, control), max_increase_percent) }
+  const [control] = estimates
+  return estimates.map((own, place) => {
+    const group = { variant_key: variants[place] ?? "", n: own.n, value: own.value ?? null, low: own.low, high: finite(own.high) }
+    if (place === 0 || !control) return { ...group, ...ofControl }
+    return { ...group, ...increase(quotient(own, control), max_increase_percent) }
   })
 }
 
@@ -60,13 +60,13 @@ function ofFriction({ metric, max_increase_percent }: Guardrail, counts: Guardra
     const own = counts.cells.filter(({ variant }) => variant === place)
     const n = own.reduce((sum, { visitors }) => sum + visitors, 0)
     const s = own.reduce((sum, cell) => sum + cell[event], 0)
-    const shown = { variant_key, n, value: n > 0 ? s / n : null, ...rateInterval({ n, s }, alpha) }
-    if (place === 0) return { ...shown, ...ofControl }
+    const group = { variant_key, n, value: n > 0 ? s / n : null, ...rateInterval({ n, s }, alpha) }
+    if (place === 0) return { ...group, ...ofControl }
     const pair = new Pair(counts.segments, place, 0, event)
     for (const { cells } of days) pair.add(cells)
     const rates = weightedRates(pair.groups)
     const value = rates && rates.control > 0 ? rates.variant / rates.control : undefined
-    return { ...shown, ...increase({ value, ...ratioInterval(pair.groups, alpha) }, max_increase_percent) }
+    return { ...group, ...increase({ value, ...ratioInterval(pair.groups, alpha) }, max_increase_percent) }
   })
 }
 
@@ -80,7 +80,7 @@ const ofControl = {
 type Increase = Pick<Guarded, "increase_percent" | "increase_low_percent" | "increase_high_percent" | "verdict">
 
 function increase(ratio: { value: number | undefined; low: number; high: number }, max: number): Increase {
-  const percent = (one: number) => (one - 1) * 100
+  const percent = (factor: number) => (factor - 1) * 100
   return {
     increase_percent: ratio.value === undefined ? null : percent(ratio.value),
     increase_low_percent: percent(ratio.low),

@@ -88,6 +88,6 @@ function sharesOf(variants: readonly ExperimentVariant[], weights: Readonly<Reco
   return own.map((weight) => (total > 0 ? weight / total : 0))
 }
 
-function same(one: readonly number[], other: readonly number[]): boolean {
-  return one.every((share, place) => Math.abs(share - (other[place] ?? 0)) < 1e-9)
+function same(first: readonly number[], second: readonly number[]): boolean {
+  return first.every((share, place) => Math.abs(share - (second[place] ?? 0)) < 1e-9)
 }

@@ -34,8 +34,8 @@ const maxKind = 0.9
 const redirects = /http-equiv\s*=\s*["']?refresh|\blocation(?:\.href)?\s*=[^=]|\blocation\.(?:replace|assign)\s*\(/i
 
 export function ratioCauses(signs: RatioSigns): Cause[] {
-  const found = [...lost(signs), ...kinds(signs)]
-  if (found.length > 0) return found
+  const causes = [...lost(signs), ...kinds(signs)]
+  if (causes.length > 0) return causes
   const [place, more] = furthest(signs.visitors, signs.expected)
   const message = `The variant has ${more > 0 ? "more" : "fewer"} visitors than its weight says, among all kinds of visitors alike.`
   return [{ cause: "unknown", variant_key: keyOf(signs, place), message }]
@@ -66,30 +66,30 @@ const causeOf = { browser: "one_browser", device_type: "one_device", in_app: "in
 function kinds(signs: RatioSigns): Cause[] {
   const shares = sharesOf(signs.expected)
   const all = deviation(signs.visitors, shares)
-  const everybody = signs.visitors.reduce((sum, one) => sum + one, 0)
+  const everybody = signs.visitors.reduce((sum, count) => sum + count, 0)
   const byKind = Map.groupBy(signs.strata, ({ dimension, value }) => `${dimension} ${value}`)
-  const found = [...byKind.values()].flatMap((strata) => {
+  const causes = [...byKind.values()].flatMap((strata) => {
     const [first] = strata
     if (!first || (first.dimension === "engaged" && first.value === "true") || (first.dimension === "in_app" && first.value === ""))
       return []
     const own = signs.visitors.map((_, place) => strata.reduce((sum, { variant, visitors }) => sum + (variant === place ? visitors : 0), 0))
-    const rest = deviation(
+    const remainder = deviation(
       signs.visitors.map((visitors, place) => visitors - (own[place] ?? 0)),
       shares,
     )
-    const total = own.reduce((sum, one) => sum + one, 0)
-    if (total > maxKind * everybody || rest > maxRest * all || deviation(own, shares) < rest) return []
+    const total = own.reduce((sum, count) => sum + count, 0)
+    if (total > maxKind * everybody || remainder > maxRest * all || deviation(own, shares) < remainder) return []
     const [place, more] = furthest(
       own,
       shares.map((share) => share * total),
     )
-    const message = `${told(first)} has ${more > 0 ? "too many" : "too few"} of its visitors in the variant; without it the ratio is as expected.`
-    return [{ rest, cause: { cause: causeOf[first.dimension], variant_key: keyOf(signs, place), message } }]
+    const message = `${describeStratum(first)} has ${more > 0 ? "too many" : "too few"} of its visitors in the variant; without it the ratio is as expected.`
+    return [{ rest: remainder, cause: { cause: causeOf[first.dimension], variant_key: keyOf(signs, place), message } }]
   })
-  return found.sort((one, other) => one.rest - other.rest).map(({ cause }) => cause)
+  return causes.sort((left, right) => left.rest - right.rest).map(({ cause }) => cause)
 }
 
-function told({ dimension, value }: Stratum): string {
+function describeStratum({ dimension, value }: Stratum): string {
   if (dimension === "engaged") return "Traffic that does nothing but view the page, as bots do,"
   if (dimension === "in_app") return `The in-app browser ${value}`
   return `The ${dimension === "browser" ? "browser" : "device type"} "${value}"`
@@ -100,8 +100,8 @@ function keyOf({ variants }: RatioSigns, place: number): string {
 }
 
 function sharesOf(expected: readonly number[]): number[] {
-  const total = expected.reduce((sum, one) => sum + one, 0)
-  return expected.map((one) => (total > 0 ? one / total : 0))
+  const total = expected.reduce((sum, value) => sum + value, 0)
+  return expected.map((value) => (total > 0 ? value / total : 0))
 }
 
 /** Pearson's statistic for each visitor, so that few and many compare. */
@@ -117,6 +117,6 @@ function deviation(counts: readonly number[], shares: readonly number[]): number
 /** The place that is furthest from what is expected, and by how much. */
 function furthest(counts: readonly number[], expected: readonly number[]): [place: number, more: number] {
   const differences = counts.map((count, place) => count - (expected[place] ?? 0))
-  const place = differences.reduce((far, one, at) => (Math.abs(one) > Math.abs(differences[far] ?? 0) ? at : far), 0)
+  const place = differences.reduce((far, difference, at) => (Math.abs(difference) > Math.abs(differences[far] ?? 0) ? at : far), 0)
   return [place, differences[place] ?? 0]
 }

@@ -43,8 +43,8 @@ interface Counting extends CountedVisitors {
 
 export function createLiveEvidenceReader({ pages, analytics, datasets }: Deps<typeof liveEvidenceReaderNeeds>): LiveEvidenceReader {
   async function rows(organization: string, sql: string, signal: AbortSignal) {
-    const found = await analytics.read(organization, sql, signal)
-    if (!found.truncated) return found
+    const result = await analytics.read(organization, sql, signal)
+    if (!result.truncated) return result
     throw new AppError("resource_exhausted", "The experiment has more days and times of constant weights than can be counted at once.", {
       reason: "too_many_counts",
     })
@@ -63,7 +63,7 @@ export function createLiveEvidenceReader({ pages, analytics, datasets }: Deps<ty
     const changes = await pages.weightChanges(organization, experiment.page_id, from)
     const weighted = weightSegments(experiment.variants, { changes, now: weights, startedAt: from })
     // The first weights are those of a copy too that has nothing of the experiment yet.
-    const segments = weighted.filter((one, place) => place === 0 || one.from < until)
+    const segments = weighted.filter((segment, place) => place === 0 || segment.from < until)
     const { goal } = experiment
     const rowsThere =
       goal.kind === "dataset" ? await datasetConversions(datasets, organization, experiment, goal, { from, until }) : noConversions
@@ -75,11 +75,11 @@ export function createLiveEvidenceReader({ pages, analytics, datasets }: Deps<ty
       from,
       until,
       windowDays: windowDays(window, period),
-      segments: segments.map((one) => one.from),
+      segments: segments.map((segment) => segment.from),
       metrics: new Set(experiment.guardrails.map(({ metric }) => metric)),
     }
-    const found = await rows(organization, countsSql(query), signal)
-    const counts = withUnlinked(countsOf(found.rows), rowsThere, from, segments)
+    const result = await rows(organization, countsSql(query), signal)
+    const counts = withUnlinked(countsOf(result.rows), rowsThere, from, segments)
     return {
       period,
       page,
@@ -127,8 +127,8 @@ function countsOf(rows: readonly (readonly unknown[])[]): LiveCounts {
     else vitals.push({ metric: String(what), variant, count: visitors, ...binEdges(String(what), place) })
   }
   return {
-    cells: cells.sort((one, other) => one.day - other.day || one.segment - other.segment || one.variant - other.variant),
-    vitals: vitals.sort((one, other) => one.from - other.from),
+    cells: cells.sort((left, right) => left.day - right.day || left.segment - right.segment || left.variant - right.variant),
+    vitals: vitals.sort((left, right) => left.from - right.from),
   }
 }
 
@@ -142,7 +142,7 @@ function withUnlinked(
   if (unlinked.length === 0) return { cells, vitals }
   const more = new Map<string, number>()
   for (const { variant, at } of unlinked) {
-    const segment = segments.findLastIndex((one) => one.from <= at)
+    const segment = segments.findLastIndex((candidate) => candidate.from <= at)
     const key = `${Math.floor((at - from) / dayMs)} ${Math.max(0, segment)} ${variant}`
     more.set(key, (more.get(key) ?? 0) + 1)
   }

@@ -13,9 +13,9 @@ export function recordLive(
   organization: string,
   { experiment, live, occasion }: { experiment: StoredExperiment; live: LiveEvidence; occasion: string },
 ): StoredObservation[] {
-  return observationsOf(live).map((one) => {
-    const id = derivedUuid("live", experiment.id, occasion, one.judge_slug, one.variant_key ?? "")
-    return ledger.add(work, organization, experiment, { ...one, id, details: { ...one.details, occasion } })
+  return observationsOf(live).map((observation) => {
+    const id = derivedUuid("live", experiment.id, occasion, observation.judge_slug, observation.variant_key ?? "")
+    return ledger.add(work, organization, experiment, { ...observation, id, details: { ...observation.details, occasion } })
   })
 }
 
@@ -27,7 +27,7 @@ function observationsOf({ as_of, window, variants, guardrails, sample_ratio, ver
       judge_slug: conversionJudge,
       variant_key,
       value: rate,
-      reason: details.to_control ? toldOf(details.to_control.verdict) : "",
+      reason: details.to_control ? describeVerdict(details.to_control.verdict) : "",
       details: { ...when, alpha, ...details } as unknown as Record<string, Json>,
     }),
   )
@@ -53,6 +53,6 @@ function observationsOf({ as_of, window, variants, guardrails, sample_ratio, ver
   return [...conversion, ...guarded, ratio]
 }
 
-function toldOf(verdict: "better" | "worse" | "cannot_tell"): string {
+function describeVerdict(verdict: "better" | "worse" | "cannot_tell"): string {
   return { better: "Better than the control.", worse: "Worse than the control.", cannot_tell: "Not told from the control yet." }[verdict]
 }

@@ -31,10 +31,10 @@ export function checkRatio(cells: readonly Cell[], segments: readonly WeightSegm
   const variants = Array.from({ length: variantCount }, (_, place) => ({ visitors: 0, expected: 0, place }))
   for (const { shares, counts } of counted) {
     const total = counts.reduce((sum, count, place) => sum + ((shares[place] ?? 0) > 0 ? count : 0), 0)
-    for (const one of variants) {
-      const share = shares[one.place] ?? 0
-      one.visitors += share > 0 ? (counts[one.place] ?? 0) : 0
-      one.expected += share * total
+    for (const variant of variants) {
+      const share = shares[variant.place] ?? 0
+      variant.visitors += share > 0 ? (counts[variant.place] ?? 0) : 0
+      variant.expected += share * total
     }
   }
   return { days, pValue: Math.exp(-strongest), variants: variants.map(({ visitors, expected }) => ({ visitors, expected })) }

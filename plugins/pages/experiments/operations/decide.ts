@@ -55,11 +55,11 @@ export const decideExperiment = defineOperation({
   },
   async handle({ input, caller, deps, work, signal }) {
     const organization = caller.organization.id
-    const found = await deps.experiments.require(organization, input.slug)
+    const match = await deps.experiments.require(organization, input.slug)
     const choice = { variantKey: input.variant_key ?? undefined, rationale: input.rationale, allVisitors: input.give_all_visitors }
-    const before = await decidedBefore(deps, organization, found, choice)
-    if (!before) requireRevision("experiment", found.revision, input.expected_revision)
-    const { experiment, observation } = before ?? (await decide(deps, work, caller, found, choice, signal))
+    const before = await decidedBefore(deps, organization, match, choice)
+    if (!before) requireRevision("experiment", match.revision, input.expected_revision)
+    const { experiment, observation } = before ?? (await decide(deps, work, caller, match, choice, signal))
     const { warnings, weights_changed, stopping } = observation.details
     return {
       experiment: ExperimentResource.show(experiment),

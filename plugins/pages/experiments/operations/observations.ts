@@ -4,7 +4,7 @@ import { AnyJson, AppError, type Caller, defineList, defineOperation, resultOf, 
 import { Buckets } from "../../../data/buckets/index.ts"
 import { ObservationCollection, observationKinds } from "../collections.ts"
 import { bySlug, Experiments, requireVariant, VariantKey } from "../experiment.ts"
-import { judgeOf, Ledger, shownObservation } from "../ledger.ts"
+import { judgeOf, Ledger, toObservationResource } from "../ledger.ts"
 
 /** An observation of an experiment as callers see it. */
 const ObservationResource = z
@@ -43,14 +43,14 @@ export const listObservations = defineList({
   examples: [{ given: { experiment: "experiments.create" }, input: { slug: resultOf("experiment.slug") } }],
   inject: { experiments: Experiments },
   collection: ObservationCollection,
-  where: async ({ slug, ...asked }, { organization, deps }) => ({
+  where: async ({ slug, ...filter }, { organization, deps }) => ({
     experiment_id: (await deps.experiments.require(organization, slug)).id,
-    ...asked,
+    ...filter,
   }),
   // Ids of runs' observations are derived, and in no order.
   sort: { created_at: -1 },
   items: { observations: ObservationResource },
-  view: shownObservation,
+  view: toObservationResource,
 })
 
 export const correctObservation = defineOperation({
@@ -103,7 +103,7 @@ export const correctObservation = defineOperation({
       reason: input.reason,
       details,
     }
-    return shownObservation(deps.ledger.add(work, organization, experiment, { ...corrected, value: input.value ?? null }))
+    return toObservationResource(deps.ledger.add(work, organization, experiment, { ...corrected, value: input.value ?? null }))
   },
 })
 
@@ -166,9 +166,9 @@ function requireJudge(caller: Caller): string {
 }
 
 async function requireImage(buckets: Buckets, organization: string, key: string, path: string): Promise<void> {
-  const found = await buckets.open(organization).get(key, path)
-  await found?.chunks[Symbol.asyncIterator]().return?.()
-  if (found?.media_type.startsWith("image/")) return
+  const object = await buckets.open(organization).get(key, path)
+  await object?.chunks[Symbol.asyncIterator]().return?.()
+  if (object?.media_type.startsWith("image/")) return
   const message = `the organization has no image "${key.slice(0, 200)}"`
   throw new AppError("invalid_argument", `${path}: ${message}.`, { reason: "image_not_found", fields: [{ path, message }] })
 }

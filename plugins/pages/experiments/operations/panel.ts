@@ -24,7 +24,7 @@ interface PanelDeps extends RunDeps {
   readonly settings: ExperimentSettings
 }
 
-interface Asked {
+interface PanelRequest {
   readonly draws: number
   readonly persona_slugs?: readonly string[] | undefined
   readonly variant_keys?: readonly string[] | undefined
@@ -73,24 +73,24 @@ export const startPanel = defineOperation({
     },
   ],
   inject,
-  async handle({ input: { slug, ...asked }, caller, deps, signal, callId }) {
+  async handle({ input: { slug, ...request }, caller, deps, signal, callId }) {
     const organization = caller.organization.id
     const untilMs = deps.clock.monotonic() + deps.settings.sync_deadline_ms
     const experiment = await deps.experiments.require(organization, slug)
-    const canonical = JSON.stringify([experiment.id, asked])
-    const wanted = wantedVariants(experiment, asked.variant_keys)
-    const { there, withoutPage } = await deps.views.split(organization, experiment, wanted)
+    const canonical = JSON.stringify([experiment.id, request])
+    const variants = wantedVariants(experiment, request.variant_keys)
+    const { there, withoutPage } = await deps.views.split(organization, experiment, variants)
     let started = false
     const run = await beginOrJoin(deps.store, organization, { id: callId, asked: canonical }, async () => {
-      const begun = await begin(deps, { caller, experiment, id: callId, asked: canonical, variants: there }, asked)
+      const startedRun = await begin(deps, { caller, experiment, id: callId, asked: canonical, variants: there }, request)
       started = true
-      return begun
+      return startedRun
     })
     const { status, result } = await awaitedRun(deps, organization, run.id, { untilMs, signal })
     const completed = status === "completed"
     return {
       completed,
-      draws: run.draws ?? asked.draws,
+      draws: run.draws ?? request.draws,
       experiment_run_id: run.id,
       experiment_slug: experiment.slug,
       note: noteOf(run, completed),
@@ -106,7 +106,7 @@ export const startPanel = defineOperation({
 })
 
 /** Commits the run with all of its jobs, before anything is asked of a model. */
-async function begin(deps: PanelDeps, call: RunCall, { draws, persona_slugs }: Asked): Promise<StoredRun> {
+async function begin(deps: PanelDeps, call: RunCall, { draws, persona_slugs }: PanelRequest): Promise<StoredRun> {
   const { experiment, variants, caller } = call
   const organization = caller.organization.id
   requireStatus(experiment, ["draft", "running"], "A panel")
@@ -161,7 +161,7 @@ async function personasOf(store: Store, organization: string, slugs: readonly st
   const filter = slugs ? { slug: { $in: slugs } } : {}
   const personas = await store.open(Personas.collection, organization).find(filter, { sort: { slug: 1 }, limit: maxListed })
   const missing = (slugs ?? []).flatMap((slug, place) =>
-    personas.some((one) => one.slug === slug) ? [] : [{ slug, path: `persona_slugs.${place}` }],
+    personas.some((persona) => persona.slug === slug) ? [] : [{ slug, path: `persona_slugs.${place}` }],
   )
   if (missing.length > 0) {
     const fields = missing.map(({ slug, path }) => ({ path, message: `the organization has no persona "${slug}"` }))

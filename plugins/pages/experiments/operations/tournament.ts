@@ -92,16 +92,16 @@ export const runTournament = defineOperation({
   errors: ["invalid_argument", "not_found", "failed_precondition", "resource_exhausted", "canceled"],
   examples: [{ given: { page: pageOfTwo, experiment: onThatPage }, input: { slug: resultOf("experiment.slug"), max_comparisons: 2 } }],
   inject: runTokens,
-  async handle({ input: { slug, ...asked }, caller, deps, signal, callId }) {
+  async handle({ input: { slug, ...request }, caller, deps, signal, callId }) {
     const organization = caller.organization.id
     const experiment = await deps.experiments.require(organization, slug)
-    const keys = asked.variant_keys ?? experiment.variants.map(({ key }) => key)
+    const keys = request.variant_keys ?? experiment.variants.map(({ key }) => key)
     const missing = keys.filter((key) => experiment.variants.every((variant) => variant.key !== key))
-    const wanted = experiment.variants.filter(({ key }) => keys.includes(key))
-    const { there, withoutPage } = await deps.views.split(organization, experiment, wanted)
-    const canonical = JSON.stringify([experiment.id, asked])
+    const variants = experiment.variants.filter(({ key }) => keys.includes(key))
+    const { there, withoutPage } = await deps.views.split(organization, experiment, variants)
+    const canonical = JSON.stringify([experiment.id, request])
     const run = await beginOrJoin(deps.store, organization, { id: callId, asked: canonical }, () =>
-      begin(deps, { caller, experiment, id: callId, asked: canonical, variants: there }, asked),
+      begin(deps, { caller, experiment, id: callId, asked: canonical, variants: there }, request),
     )
     const { status, result } = await awaitedRun(deps, organization, run.id, { untilMs: Number.POSITIVE_INFINITY, signal })
     if (status !== "completed") throw new AppError("canceled", "The caller left; the tournament goes on.", { reason: "canceled" })
@@ -115,7 +115,7 @@ export const runTournament = defineOperation({
   },
 })
 
-interface Asked {
+interface TournamentRequest {
   readonly kind: (typeof kinds)[number]
   readonly criteria?: string | undefined
   readonly max_comparisons?: number | undefined
@@ -123,7 +123,11 @@ interface Asked {
   readonly alpha: number
 }
 
-async function begin(deps: RunDeps, call: RunCall, { kind, criteria, max_comparisons, equal_margin, alpha }: Asked): Promise<StoredRun> {
+async function begin(
+  deps: RunDeps,
+  call: RunCall,
+  { kind, criteria, max_comparisons, equal_margin, alpha }: TournamentRequest,
+): Promise<StoredRun> {
   const { experiment, variants, caller } = call
   requireStatus(experiment, ["draft", "running"], "A tournament")
   const judge_slug = judgeSlugOf(deps.models.language("judge").model)

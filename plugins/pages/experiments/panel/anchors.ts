@@ -27,15 +27,15 @@ export const anchorSets: readonly (readonly string[])[] = [
 function distributionOf(answer: readonly number[], anchors: readonly (readonly number[])[]): number[] {
   const likeness = anchors.map((anchor) => cosine(answer, anchor))
   const least = Math.min(...likeness)
-  const above = likeness.map((one) => one - least)
-  const sum = above.reduce((total, one) => total + one, 0)
-  return sum > 0 ? above.map((one) => one / sum) : above.map(() => 1 / above.length)
+  const above = likeness.map((value) => value - least)
+  const sum = above.reduce((total, value) => total + value, 0)
+  return sum > 0 ? above.map((value) => value / sum) : above.map(() => 1 / above.length)
 }
 
 /** The mean over the sets. */
 export function rated(answer: readonly number[], sets: readonly (readonly (readonly number[])[])[]): number[] {
-  const each = sets.map((anchors) => distributionOf(answer, anchors))
-  return points.map((_, place) => each.reduce((sum, one) => sum + (one[place] ?? 0), 0) / each.length)
+  const distributions = sets.map((anchors) => distributionOf(answer, anchors))
+  return points.map((_, place) => distributions.reduce((sum, distribution) => sum + (distribution[place] ?? 0), 0) / distributions.length)
 }
 
 /** From 1 to 5. */

@@ -6,11 +6,11 @@ import { AppError, Clock, type Deps, defineJob, derivedUuid, type Json, Postpone
 import { type Answered, Models, type Question } from "../../../agents/models/index.ts"
 import { ObservationCollection, type StoredExperiment, type StoredObservation } from "../collections.ts"
 import { Experiments } from "../experiment.ts"
-import { counted, isCorrection, Ledger, told } from "../ledger.ts"
+import { counted, describeFailure, isCorrection, Ledger } from "../ledger.ts"
 import { finished, type PersonaSnapshot, RunCollection, requireRun, type StoredRun } from "../runs.ts"
-import { shownOf, type VariantView, VariantViews } from "../variant-views.ts"
+import { type VariantView, VariantViews, viewDetails } from "../variant-views.ts"
 import { anchorSets, expected, points, rated } from "./anchors.ts"
-import { ownWords, Rating, shownPage, withRating } from "./prompts.ts"
+import { ownWords, pagePrompt, Rating, withRating } from "./prompts.ts"
 import { cellOf, panelRanking, panelSlugOf } from "./ranking.ts"
 
 /** What an operator can set about experiments. */
@@ -55,10 +55,10 @@ export class Panel {
   /** What all cells may cost together, millicents, by an estimate from above. */
   estimate(personas: readonly PersonaSnapshot[], texts: readonly string[], draws: number, images: boolean): number {
     const { models } = this.#deps
-    const each = personas.flatMap((persona) =>
+    const estimates = personas.flatMap((persona) =>
       texts.map((text) => models.estimate(this.#question(persona, text, images ? [new Uint8Array()] : [], 1))),
     )
-    return each.reduce((sum, one) => sum + one, 0) * draws
+    return estimates.reduce((sum, cost) => sum + cost, 0) * draws
   }
 
   /** One cell, staged as an observation. Throws what a further try may mend. */
@@ -90,7 +90,7 @@ export class Panel {
     const run = await store.open(RunCollection, organization).get(ref.run_id)
     const experiment = run && (await experiments.require(organization, run.experiment_id))
     if (!experiment) return
-    const { message, reason } = told(error)
+    const { message, reason } = describeFailure(error)
     this.#observe(work, organization, experiment, ref, {
       value: null,
       reason: message,
@@ -106,10 +106,10 @@ export class Panel {
     const observations = store.open(ObservationCollection, organization)
     const filter = { experiment_id: run.experiment_id, run_id: run.id, kind: "panel" }
     if ((await observations.count(filter, { limit: cellsOf(run) })) < cellsOf(run)) throw new Postponed(endMs)
-    const said: StoredObservation[] = []
-    for await (const one of observations.stream(filter)) said.push(one)
-    if (said.filter((one) => !isCorrection(one)).length < cellsOf(run)) throw new Postponed(endMs)
-    const cells = counted(said).map(cellOf)
+    const scores: StoredObservation[] = []
+    for await (const observation of observations.stream(filter)) scores.push(observation)
+    if (scores.filter((observation) => !isCorrection(observation)).length < cellsOf(run)) throw new Postponed(endMs)
+    const cells = counted(scores).map(cellOf)
     const experiment = await experiments.require(organization, run.experiment_id)
     const result = panelRanking(
       cells,
@@ -135,7 +135,7 @@ export class Panel {
     return {
       purpose: "persona",
       prompt,
-      input: shownPage(text),
+      input: pagePrompt(text),
       images,
       seat: `draw ${draw}`,
       temperature,
@@ -148,17 +148,17 @@ export class Panel {
     organization: string,
     experiment: StoredExperiment,
     { run_id, persona, variant, draw }: CellRef,
-    said: { value: number | null; reason: string; details: Record<string, Json> },
+    score: { value: number | null; reason: string; details: Record<string, Json> },
   ): void {
     const id = derivedUuid("panel cell", run_id, persona, variant, String(draw))
     const cell = { id, kind: "panel" as const, variant_key: variant, judge_slug: `persona:${persona}`, run_id }
-    this.#deps.ledger.add(work, organization, experiment, { ...cell, ...said, details: { ...said.details, draw } })
+    this.#deps.ledger.add(work, organization, experiment, { ...cell, ...score, details: { ...score.details, draw } })
   }
 }
 
 /** What made an answer: the model and prompt, what it cost, and how the page was shown. */
 function madeOf({ madeBy, costMillicents, kept }: Omit<Answered<unknown>, "value">, view: VariantView) {
-  return { made_by: madeBy, cost_millicents: costMillicents, kept, ...shownOf(view) }
+  return { made_by: madeBy, cost_millicents: costMillicents, kept, ...viewDetails(view) }
 }
 
 export function cellsOf({ personas = [], variants, draws = 1 }: StoredRun): number {

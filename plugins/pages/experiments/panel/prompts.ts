@@ -35,7 +35,7 @@ ${described(persona)}`,
 export const Rating = z.object({ answer: z.string().min(1).max(4_000), likelihood: z.int().min(1).max(5) })
 
 /** Without any name of the variant, its author or the experiment. */
-export function shownPage(text: string): string {
+export function pagePrompt(text: string): string {
   return `<page>\n${text.replaceAll("</page>", "")}\n</page>`
 }
 

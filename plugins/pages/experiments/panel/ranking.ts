@@ -48,12 +48,12 @@ export function panelRanking(cells: readonly Cell[], variants: readonly string[]
       const sample = personas.length > 1 ? values : ofPersona(variant_key, personas[0] ?? "")
       return { variant_key, score: mean(values), interval: onScale(intervalOf(sample)) }
     })
-    .sort((one, other) => (other.score ?? 0) - (one.score ?? 0))
-  const ranking = scored.map((one, place) => ({ ...one, rank: rankOf(scored, place) }))
+    .sort((left, right) => (right.score ?? 0) - (left.score ?? 0))
+  const ranking = scored.map((entry, place) => ({ ...entry, rank: rankOf(scored, place) }))
   const leader = ranking[0]
   // Paired differences may be clearer than the intervals. A variant that shares the leader's rank stays.
   const below = ranking.filter(({ rank }) => rank > 1)
-  const kill_list = leader ? below.flatMap((one) => worse(leader.variant_key, one.variant_key, means, cells)) : []
+  const kill_list = leader ? below.flatMap((entry) => worse(leader.variant_key, entry.variant_key, means, cells)) : []
   const failed_cells = cells
     .filter(({ value }) => value === null)
     .map(({ persona, variant, draw, reason }) => ({ persona_slug: persona, variant_key: variant, draw, reason }))
@@ -69,8 +69,8 @@ interface Scored {
 function rankOf(sorted: readonly Scored[], place: number): number {
   let rank = 1
   for (let at = 1; at <= place; at++) {
-    const [before, one] = [sorted[at - 1]?.interval, sorted[at]?.interval]
-    const overlaps = before && one ? one.high >= before.low : sorted[at - 1]?.score === sorted[at]?.score
+    const [before, interval] = [sorted[at - 1]?.interval, sorted[at]?.interval]
+    const overlaps = before && interval ? interval.high >= before.low : sorted[at - 1]?.score === sorted[at]?.score
     if (!overlaps) rank = at + 1
   }
   return rank
@@ -92,7 +92,7 @@ function worse(
   if (!interval || interval.high >= 0) return []
   const [lowest] = cells
     .filter((cell) => cell.variant === variant && cell.value !== null)
-    .sort((one, other) => (one.value ?? 0) - (other.value ?? 0))
+    .sort((left, right) => (left.value ?? 0) - (right.value ?? 0))
   const by = Math.abs(mean(differences) ?? 0).toFixed(2)
   return [
     {
@@ -110,9 +110,9 @@ function mean(values: readonly number[]): number | null {
 function intervalOf(values: readonly number[]): Interval | null {
   const centre = mean(values)
   if (centre === null || values.length < 2) return null
-  const seen = values.reduce((sum, value) => sum + (value - centre) ** 2, 0) / (values.length - 1)
+  const count = values.reduce((sum, value) => sum + (value - centre) ** 2, 0) / (values.length - 1)
   // Ratings in whole points that agree do not tell more than the points do: that of rounding is the least variance.
-  const variance = Math.max(seen, values.every(Number.isInteger) ? 1 / 12 : 0)
+  const variance = Math.max(count, values.every(Number.isInteger) ? 1 / 12 : 0)
   const half = studentT(values.length - 1) * Math.sqrt(variance / values.length)
   return { low: centre - half, high: centre + half }
 }

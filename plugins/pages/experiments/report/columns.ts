@@ -14,63 +14,63 @@ export interface Column<T> {
 type Panel = NonNullable<Report["panel"]>
 type Tournament = NonNullable<Report["tournament"]>
 
-const variant = { title: "Variant", text: (one: { readonly variant_key: string }) => one.variant_key, isKey: true }
+const variant = { title: "Variant", text: (row: { readonly variant_key: string }) => row.variant_key, isKey: true }
 
 export const summaryColumns: readonly Column<Report["summary"][number]>[] = [
   variant,
-  { title: "Conversion rate", text: (one) => orDash(one.conversion_rate, percentText), isNumber: true },
-  { title: "Panel score, 1 to 5", text: (one) => orDash(one.panel_score, scoreText), isNumber: true },
-  { title: "Panel rank", text: (one) => orDash(one.panel_rank), isNumber: true },
-  { title: "Tournament strength", text: (one) => orDash(one.tournament_strength, scoreText), isNumber: true },
-  { title: "Tournament rank", text: (one) => orDash(one.tournament_rank), isNumber: true },
-  { title: "Remarks", text: (one) => String(one.feedback), isNumber: true },
+  { title: "Conversion rate", text: (row) => orDash(row.conversion_rate, percentText), isNumber: true },
+  { title: "Panel score, 1 to 5", text: (row) => orDash(row.panel_score, scoreText), isNumber: true },
+  { title: "Panel rank", text: (row) => orDash(row.panel_rank), isNumber: true },
+  { title: "Tournament strength", text: (row) => orDash(row.tournament_strength, scoreText), isNumber: true },
+  { title: "Tournament rank", text: (row) => orDash(row.tournament_rank), isNumber: true },
+  { title: "Remarks", text: (row) => String(row.feedback), isNumber: true },
 ]
 
 export const rateColumns: readonly Column<LiveSection["variants"][number]>[] = [
   variant,
-  { title: "Visitors", text: (one) => countText(one.visitors), isNumber: true },
-  { title: "Conversions", text: (one) => countText(one.conversions), isNumber: true },
-  { title: "Rate", text: (one) => orDash(one.rate, percentText), isNumber: true },
-  { title: "Interval", text: (one) => intervalText(one.rate_low, one.rate_high, percentText), isNumber: true },
+  { title: "Visitors", text: (row) => countText(row.visitors), isNumber: true },
+  { title: "Conversions", text: (row) => countText(row.conversions), isNumber: true },
+  { title: "Rate", text: (row) => orDash(row.rate, percentText), isNumber: true },
+  { title: "Interval", text: (row) => intervalText(row.rate_low, row.rate_high, percentText), isNumber: true },
 ]
 
 export const guardrailColumns: readonly Column<LiveSection["guardrails"][number]>[] = [
-  { title: "Metric", text: (one) => one.metric, isKey: true },
+  { title: "Metric", text: (row) => row.metric, isKey: true },
   variant,
-  { title: "Value", text: (one) => orDash(one.value, scoreText), isNumber: true },
-  { title: "Interval", text: (one) => intervalText(one.low, one.high, scoreText), isNumber: true },
+  { title: "Value", text: (row) => orDash(row.value, scoreText), isNumber: true },
+  { title: "Interval", text: (row) => intervalText(row.low, row.high, scoreText), isNumber: true },
 ]
 
 export const panelColumns: readonly Column<Panel["ranking"][number]>[] = [
   variant,
-  { title: "Rank", text: (one) => orDash(one.score === null ? null : one.rank), isNumber: true },
-  { title: "Score", text: (one) => orDash(one.score, scoreText), isNumber: true },
+  { title: "Rank", text: (row) => orDash(row.score === null ? null : row.rank), isNumber: true },
+  { title: "Score", text: (row) => orDash(row.score, scoreText), isNumber: true },
   { title: "Interval", text: ({ interval }) => intervalText(interval?.low, interval?.high, scoreText), isNumber: true },
 ]
 
-const persona = { title: "Persona", text: (one: { readonly persona_slug: string }) => one.persona_slug, isKey: true }
+const persona = { title: "Persona", text: (row: { readonly persona_slug: string }) => row.persona_slug, isKey: true }
 
 export const personaColumns: readonly Column<Panel["persona_scores"][number]>[] = [
   persona,
   variant,
-  { title: "Score", text: (one) => orDash(one.score, scoreText), isNumber: true },
-  { title: "Draws", text: (one) => String(one.draws), isNumber: true },
+  { title: "Score", text: (row) => orDash(row.score, scoreText), isNumber: true },
+  { title: "Draws", text: (row) => String(row.draws), isNumber: true },
 ]
 
 export const failureColumns: readonly Column<Panel["failed_cells"][number]>[] = [
   persona,
   variant,
-  { title: "Draw", text: (one) => String(one.draw), isNumber: true },
-  { title: "Why", text: (one) => one.reason },
+  { title: "Draw", text: (row) => String(row.draw), isNumber: true },
+  { title: "Why", text: (row) => row.reason },
 ]
 
 export const tournamentColumns: readonly Column<Tournament["ranking"][number]>[] = [
-  { title: "Variant", text: (one) => one.represents.join(", "), isKey: true },
-  { title: "Rank", text: (one) => String(one.rank), isNumber: true },
-  { title: "Strength", text: (one) => strengthText(one.strength), isNumber: true },
-  { title: "Interval", text: (one) => intervalText(one.low, one.high, strengthText), isNumber: true },
-  { title: "Win rate expected", text: (one) => percentText(one.score), isNumber: true },
-  { title: "Comparisons", text: (one) => countText(one.comparisons), isNumber: true },
+  { title: "Variant", text: (row) => row.represents.join(", "), isKey: true },
+  { title: "Rank", text: (row) => String(row.rank), isNumber: true },
+  { title: "Strength", text: (row) => strengthText(row.strength), isNumber: true },
+  { title: "Interval", text: (row) => intervalText(row.low, row.high, strengthText), isNumber: true },
+  { title: "Win rate expected", text: (row) => percentText(row.score), isNumber: true },
+  { title: "Comparisons", text: (row) => countText(row.comparisons), isNumber: true },
 ]
 
 export interface IntervalRow {

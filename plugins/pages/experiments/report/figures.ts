@@ -150,12 +150,12 @@ interface Scale {
 
 /** Four to six round numbers that hold all values. */
 function scaleOf(values: readonly (number | null | undefined)[]): Scale {
-  const given = values.filter((value): value is number => typeof value === "number" && Number.isFinite(value))
-  const [low, high] = given.length === 0 ? [0, 1] : [Math.min(...given), Math.max(...given)]
+  const numbers = values.filter((value): value is number => typeof value === "number" && Number.isFinite(value))
+  const [low, high] = numbers.length === 0 ? [0, 1] : [Math.min(...numbers), Math.max(...numbers)]
   const span = high > low ? high - low : Math.abs(high) || 1
   const rough = span / 4
   const unit = 10 ** Math.floor(Math.log10(rough))
-  const step = [1, 2, 2.5, 5, 10].map((one) => one * unit).find((one) => one >= rough) ?? rough
+  const step = [1, 2, 2.5, 5, 10].map((factor) => factor * unit).find((factor) => factor >= rough) ?? rough
   const first = Math.floor(low / step + 1e-9)
   const last = Math.max(first + 1, Math.ceil(high / step - 1e-9))
   const ticks = Array.from({ length: last - first + 1 }, (_, place) => (first + place) * step)

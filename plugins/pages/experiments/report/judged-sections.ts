@@ -44,9 +44,9 @@ export function tournamentSection(observations: readonly CountedObservation[]) {
     cost_millicents,
     position_effect,
     flip_rate,
-    text_from: textsFrom(comparisons.flatMap(({ details }) => shownIn(details))),
+    text_from: textsFrom(comparisons.flatMap(({ details }) => viewsIn(details))),
     note,
-    ranking: ranking.map(({ key: _key, ...one }) => one),
+    ranking: ranking.map(({ key: _key, ...entry }) => entry),
     merges,
   }
 }
@@ -59,7 +59,7 @@ function correctedRound(observation: CountedObservation): Round {
   return { ...round, value, seats: round.seats as Seat[] }
 }
 
-function shownIn({ shown }: CountedObservation["details"]): unknown[] {
+function viewsIn({ shown }: CountedObservation["details"]): unknown[] {
   return Object.values((shown ?? {}) as Record<string, { readonly text_from?: string }>).map(({ text_from }) => text_from)
 }
 
@@ -71,29 +71,29 @@ export function panelSection(observations: readonly CountedObservation[]) {
   const end = newest(ends)
   if (!end) return undefined
   const cells = observations.filter(({ kind, run_id }) => kind === "panel" && run_id === end.run_id)
-  const said = cells.map(cellOf)
+  const scores = cells.map(cellOf)
   const inOrder = listedIn(end, "ranking", "variant_key")
-  const variants = inOrder.length > 0 ? inOrder : [...new Set(said.map(({ variant }) => variant))]
-  const personas = [...new Set([...listedIn(end, "persona_scores", "persona_slug"), ...said.map(({ persona }) => persona)])].sort()
+  const variants = inOrder.length > 0 ? inOrder : [...new Set(scores.map(({ variant }) => variant))]
+  const personas = [...new Set([...listedIn(end, "persona_scores", "persona_slug"), ...scores.map(({ persona }) => persona)])].sort()
   return {
     run_id: end.run_id ?? "",
     at: end.created_at,
     judge_slug: end.judge_slug,
     personas,
-    cells: said.length,
+    cells: scores.length,
     corrected: cells.filter(({ corrected }) => corrected).length,
     earlier_runs: ends.length - 1,
     text_from: textsFrom(cells.map(({ details }) => details["text_from"])),
-    ...panelRanking(said, variants, personas),
+    ...panelRanking(scores, variants, personas),
   }
 }
 
 type TextsFrom = "browser" | "html" | "mixed" | "unknown"
 
 /** What the pages' texts were read from, over all records. */
-function textsFrom(each: readonly unknown[]): TextsFrom {
-  const known = [...new Set(each.filter((one) => one === "browser" || one === "html"))]
-  return known.length > 1 ? "mixed" : ((known[0] as TextsFrom | undefined) ?? "unknown")
+function textsFrom(views: readonly unknown[]): TextsFrom {
+  const sources = [...new Set(views.filter((source) => source === "browser" || source === "html"))]
+  return sources.length > 1 ? "mixed" : ((sources[0] as TextsFrom | undefined) ?? "unknown")
 }
 
 function listedIn({ details }: CountedObservation, list: string, field: string): string[] {

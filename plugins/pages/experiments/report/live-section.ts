@@ -28,7 +28,7 @@ export function recordedSection(
 ): LiveSection | undefined {
   const placeOf = new Map(variants.map(({ key }, place) => [key, place]))
   const place = ({ variant_key }: CountedObservation) => placeOf.get(variant_key) ?? variants.length
-  const live = observations.filter(({ kind }) => kind === "live").sort((one, other) => place(one) - place(other))
+  const live = observations.filter(({ kind }) => kind === "live").sort((left, right) => place(left) - place(right))
   const conversions = live.filter(({ judge_slug }) => judge_slug === conversionJudge)
   const last = newest(conversions)
   if (!last) return undefined
@@ -58,7 +58,7 @@ export function recordedSection(
       })),
     series: occasions
       .map((all) => ({ at: asOf(all[0] as CountedObservation), variants: all.map(seenOn) }))
-      .sort((one, other) => (one.at < other.at ? -1 : 1)),
+      .sort((left, right) => (left.at < right.at ? -1 : 1)),
   }
 }
 

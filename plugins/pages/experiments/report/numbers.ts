@@ -38,6 +38,6 @@ export function countText(count: number): string {
   return count.toLocaleString("en-US")
 }
 
-export function plural(count: number, one: string, more = `${one}s`): string {
-  return `${countText(count)} ${count === 1 ? one : more}`
+export function plural(count: number, singular: string, more = `${singular}s`): string {
+  return `${countText(count)} ${count === 1 ? singular : more}`
 }

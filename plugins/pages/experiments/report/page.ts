@@ -71,14 +71,14 @@ function summaryPart({ summary }: Report): Html {
 
 function livePart({ source, as_of, message, sample_ratio, variants, guardrails, series }: LiveSection): Html {
   const best = variants.reduce<(typeof variants)[number] | undefined>(
-    (top, one) => ((one.rate ?? -1) > (top?.rate ?? -1) ? one : top),
+    (top, variant) => ((variant.rate ?? -1) > (top?.rate ?? -1) ? variant : top),
     undefined,
   )
   const description =
     best?.rate == null
       ? "No visitors yet."
       : `${best.variant_key} converts most, ${percentText(best.rate)} of ${plural(best.visitors, "visitor")}.`
-  const guarded = [...guardrailColumns, { title: "Verdict", text: (one: LiveSection["guardrails"][number]) => words(one.verdict) }]
+  const guarded = [...guardrailColumns, { title: "Verdict", text: (row: LiveSection["guardrails"][number]) => words(row.verdict) }]
   return html`<h2>Visitors</h2>
 <p>${message}</p>
 <p class="quiet">${sourceText(source)}${as_of === null ? "" : `, up to ${timeText(as_of)}`}. Intervals hold however often they are looked at.${
@@ -107,12 +107,12 @@ function seriesPart(series: LiveSection["series"]): Html {
   const sequences = keys.map((label) => ({
     label,
     points: series.flatMap(({ at, variants }) => {
-      const one = variants.find(({ variant_key }) => variant_key === label)
-      return one?.rate == null ? [] : [{ at: Date.parse(at), value: one.rate, low: one.rate_low, high: one.rate_high }]
+      const variant = variants.find(({ variant_key }) => variant_key === label)
+      return variant?.rate == null ? [] : [{ at: Date.parse(at), value: variant.rate, low: variant.rate_low, high: variant.rate_high }]
     }),
   }))
-  const shown = sequences.filter(({ points }) => points.length > 0)
-  if (shown.length === 0) return noHtml
+  const visible = sequences.filter(({ points }) => points.length > 0)
+  if (visible.length === 0) return noHtml
   const last = series.at(-1)
   const columns: Column<LiveSection["series"][number]>[] = [
     { title: "Until", text: ({ at }) => timeText(at), isTime: true },
@@ -120,8 +120,10 @@ function seriesPart(series: LiveSection["series"]): Html {
       title: key,
       isNumber: true,
       text: ({ variants }: LiveSection["series"][number]) => {
-        const one = variants.find(({ variant_key }) => variant_key === key)
-        return one?.rate == null ? "–" : `${percentText(one.rate)} (${intervalText(one.rate_low, one.rate_high, percentText)})`
+        const variant = variants.find(({ variant_key }) => variant_key === key)
+        return variant?.rate == null
+          ? "–"
+          : `${percentText(variant.rate)} (${intervalText(variant.rate_low, variant.rate_high, percentText)})`
       },
     })),
   ]
@@ -132,7 +134,7 @@ function seriesPart(series: LiveSection["series"]): Html {
       title: "Conversion rate of all visitors so far, with its confidence sequence",
       description: `From ${timeText(series[0]?.at ?? "")} to ${timeText(last?.at ?? "")}: bands narrow as visitors come.`,
     },
-    shown,
+    visible,
     { format: percentTick, formatAt: (at) => new Date(at).toISOString().slice(0, 10) },
   )}</figure>
 ${table("Rates of all visitors so far, with their intervals.", columns, thinned(series))}`
@@ -182,11 +184,11 @@ ${table("Log-strengths (Bradley-Terry); 0 is the mean. Variants whose intervals 
 }
 
 function feedbackPart(feedback: Report["feedback"]): Html {
-  return html`<h2>Feedback</h2>${feedback.map(({ variant_key, feedback: said, judge_slug, at }) => quoted(variant_key, said, `${judge_slug}, ${timeText(at)}`))}`
+  return html`<h2>Feedback</h2>${feedback.map(({ variant_key, feedback: text, judge_slug, at }) => quoted(variant_key, text, `${judge_slug}, ${timeText(at)}`))}`
 }
 
-function quoted(variant: string, said: string, by = ""): Html {
-  return html`<blockquote><p class="quiet"><bdi>${variant}</bdi>${by === "" ? "" : ` · ${by}`}</p><p dir="auto">${said}</p></blockquote>`
+function quoted(variant: string, text: string, by = ""): Html {
+  return html`<blockquote><p class="quiet"><bdi>${variant}</bdi>${by === "" ? "" : ` · ${by}`}</p><p dir="auto">${text}</p></blockquote>`
 }
 
 /** Tables of the report: the first column names the row. */

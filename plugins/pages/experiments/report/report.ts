@@ -8,10 +8,10 @@ import { recordedSection } from "./live-section.ts"
 import type { LiveSection, Report } from "./resource.ts"
 
 /** `observations`: the whole ledger of the experiment. `seen`: visitors counted now, in place of those that the ledger has. */
-export function reportOf(experiment: StoredExperiment, observations: readonly StoredObservation[], seen?: LiveSection): Report {
-  const inOrder = [...observations].sort((one, other) => (isBefore(one, other) ? -1 : 1))
+export function reportOf(experiment: StoredExperiment, observations: readonly StoredObservation[], section?: LiveSection): Report {
+  const inOrder = [...observations].sort((left, right) => (isBefore(left, right) ? -1 : 1))
   const counting = counted(inOrder)
-  const live = seen ?? recordedSection(counting, experiment.variants)
+  const live = section ?? recordedSection(counting, experiment.variants)
   const panel = panelSection(counting) ?? null
   const tournament = tournamentSection(counting) ?? null
   const feedback = counting
@@ -25,16 +25,16 @@ export function reportOf(experiment: StoredExperiment, observations: readonly St
       at: created_at,
     }))
   const summary = experiment.variants.map(({ key }) => {
-    const inPanel = panel?.ranking.find((one) => one.variant_key === key)
-    const inTournament = tournament?.ranking.find((one) => one.represents.includes(key))
+    const inPanel = panel?.ranking.find((entry) => entry.variant_key === key)
+    const inTournament = tournament?.ranking.find((entry) => entry.represents.includes(key))
     return {
       variant_key: key,
       panel_score: inPanel?.score ?? null,
       panel_rank: inPanel?.score == null ? null : inPanel.rank,
       tournament_strength: inTournament?.strength ?? null,
       tournament_rank: inTournament?.rank ?? null,
-      feedback: feedback.filter((one) => one.variant_key === key).length,
-      conversion_rate: live?.variants.find((one) => one.variant_key === key)?.rate ?? null,
+      feedback: feedback.filter((entry) => entry.variant_key === key).length,
+      conversion_rate: live?.variants.find((variant) => variant.variant_key === key)?.rate ?? null,
     }
   })
   return {
@@ -48,6 +48,6 @@ export function reportOf(experiment: StoredExperiment, observations: readonly St
   }
 }
 
-function isBefore(one: StoredObservation, other: StoredObservation): boolean {
-  return one.created_at < other.created_at || (one.created_at === other.created_at && one.id < other.id)
+function isBefore(first: StoredObservation, second: StoredObservation): boolean {
+  return first.created_at < second.created_at || (first.created_at === second.created_at && first.id < second.id)
 }

@@ -32,9 +32,9 @@ export function createReports({ store, experiments, live }: Deps<typeof reportsN
     async of(organization, slugOrId, signal) {
       const experiment = await experiments.require(organization, slugOrId)
       const observations: StoredObservation[] = []
-      for await (const one of store.open(ObservationCollection, organization).stream({ experiment_id: experiment.id })) {
+      for await (const observation of store.open(ObservationCollection, organization).stream({ experiment_id: experiment.id })) {
         signal.throwIfAborted()
-        observations.push(one)
+        observations.push(observation)
       }
       return reportOf(experiment, observations, await seenNow(organization, experiment, signal))
     },

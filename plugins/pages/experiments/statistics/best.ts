@@ -27,8 +27,8 @@ export function chancesOfBest(rates: readonly BetaDistribution[]): number[] {
     }
     return sum
   })
-  const total = raw.reduce((sum, one) => sum + one, 0)
-  return raw.map((one) => (total > 0 ? one / total : 1 / rates.length))
+  const total = raw.reduce((sum, value) => sum + value, 0)
+  return raw.map((value) => (total > 0 ? value / total : 1 / rates.length))
 }
 
 /** Where any of the distributions is, close together where one is narrow. Rates are mostly small, so it is their logits. */
@@ -48,7 +48,7 @@ function massesOf({ a, b }: BetaDistribution, points: Float64Array): Float64Arra
     // The density of the logit, without loss where the rate is close to 0 or 1.
     return width * Math.exp(-a * Math.log1p(Math.exp(-logit)) - b * Math.log1p(Math.exp(logit)) - scale)
   })
-  const total = masses.reduce((sum, one) => sum + one, 0)
+  const total = masses.reduce((sum, mass) => sum + mass, 0)
   return total > 0 ? masses.map((mass) => mass / total) : masses
 }
 

@@ -32,11 +32,11 @@ function capitals(groups: readonly ContrastGroup[], { ratio, difference }: Hypot
   const result = new Float64Array(stakes.length * 2)
   for (const { share, expected, variant, control } of groups) {
     const mean = difference - expected * (1 - ratio)
-    const rest = 1 - share
-    const worth = [(1 - expected) / share, -expected / share, (-ratio * (1 - expected)) / rest, (ratio * expected) / rest]
-    const seen = [variant.s, variant.n - variant.s, control.s, control.n - control.s]
-    const bound = Math.max(...worth.map((one) => Math.abs(one - mean)))
-    for (const [kind, count] of seen.entries()) {
+    const remainder = 1 - share
+    const worth = [(1 - expected) / share, -expected / share, (-ratio * (1 - expected)) / remainder, (ratio * expected) / remainder]
+    const counts = [variant.s, variant.n - variant.s, control.s, control.n - control.s]
+    const bound = Math.max(...worth.map((value) => Math.abs(value - mean)))
+    for (const [kind, count] of counts.entries()) {
       if (count === 0) continue
       const gain = ((worth[kind] ?? 0) - mean) / bound
       for (let place = 0; place < stakes.length; place++) {
@@ -72,8 +72,8 @@ export function differenceInterval(groups: readonly ContrastGroup[], alpha: numb
   const rates = weightedRates(groups)
   if (!rates) return { low: -1, high: 1 }
   const isOut = (difference: number) => contrastEvidence(groups, { ratio: 1, difference }) >= -Math.log(alpha)
-  const seen = rates.variant - rates.control
-  return { low: isOut(-1) ? edge(seen, -1, isOut) : -1, high: isOut(1) ? edge(seen, 1, isOut) : 1 }
+  const observed = rates.variant - rates.control
+  return { low: isOut(-1) ? edge(observed, -1, isOut) : -1, high: isOut(1) ? edge(observed, 1, isOut) : 1 }
 }
 
 /** The same of the variant's rate divided by the control's; `high` is Infinity where nothing bounds it. */
@@ -81,20 +81,20 @@ export function ratioInterval(groups: readonly ContrastGroup[], alpha: number): 
   const rates = weightedRates(groups)
   if (!rates) return { low: 0, high: Number.POSITIVE_INFINITY }
   const isOut = (ratio: number) => contrastEvidence(groups, { ratio, difference: 0 }) >= -Math.log(alpha)
-  const seen = rates.control > 0 ? rates.variant / rates.control : rates.variant > 0 ? maxRatio : 1
-  let above = Math.max(seen * 2, 1)
+  const observed = rates.control > 0 ? rates.variant / rates.control : rates.variant > 0 ? maxRatio : 1
+  let above = Math.max(observed * 2, 1)
   while (above < maxRatio && !isOut(above)) above *= 2
   return {
-    low: isOut(0) ? edge(seen, 0, isOut) : 0,
-    high: above < maxRatio ? edge(seen, above, isOut) : Number.POSITIVE_INFINITY,
+    low: isOut(0) ? edge(observed, 0, isOut) : 0,
+    high: above < maxRatio ? edge(observed, above, isOut) : Number.POSITIVE_INFINITY,
   }
 }
 
 /** How many times as many visitors as there were it takes to tell the two apart, if they go on as before; Infinity: never so. */
 export function factorToDecision(groups: readonly ContrastGroup[], alpha: number): number {
-  const one = capitals(groups, equal)
-  const bound = -Math.log(alpha) + Math.log(one.length)
-  const isDecided = (factor: number) => logSumExp(one.map((capital) => capital * factor)) >= bound
+  const wealth = capitals(groups, equal)
+  const bound = -Math.log(alpha) + Math.log(wealth.length)
+  const isDecided = (factor: number) => logSumExp(wealth.map((capital) => capital * factor)) >= bound
   if (!isDecided(maxFactor)) return Number.POSITIVE_INFINITY
   return isDecided(1) ? 1 : edge(1, maxFactor, isDecided)
 }

@@ -24,11 +24,11 @@ export function rateEvidence({ n, s }: Successes, p: number): number {
 }
 
 /** Holds the rate at all times at once with probability 1 - alpha at least. */
-export function rateInterval(seen: Successes, alpha: number): Interval {
-  const { n, s } = seen
+export function rateInterval(successes: Successes, alpha: number): Interval {
+  const { n, s } = successes
   if (n === 0) return { low: 0, high: 1 }
   const bound = -Math.log(alpha)
-  const isOut = (p: number) => rateEvidence(seen, p) >= bound
+  const isOut = (p: number) => rateEvidence(successes, p) >= bound
   const rate = s / n
   return { low: s === 0 ? 0 : edge(rate, 0, isOut), high: s === n ? 1 : edge(rate, 1, isOut) }
 }

@@ -17,10 +17,10 @@ const tilts = [0.64, 0.32, 0.16, 0.08, 0.04, 0.02, 0.01].flatMap((tilt) => [tilt
 
 /** The logarithm of the evidence against the weights. */
 export function ratioEvidence(segments: readonly RatioSegment[]): number {
-  const known = segments.map(reachable)
-  const dirichlet = concentrations.map((scale) => known.reduce((sum, segment) => sum + dirichletEvidence(segment, scale), 0))
-  const width = Math.max(0, ...known.map(({ counts }) => counts.length))
-  const tilted = Array.from({ length: width }, (_, place) => tilts.map((tilt) => tiltEvidence(known, place, tilt))).flat()
+  const reachableSegments = segments.map(reachable)
+  const dirichlet = concentrations.map((scale) => reachableSegments.reduce((sum, segment) => sum + dirichletEvidence(segment, scale), 0))
+  const width = Math.max(0, ...reachableSegments.map(({ counts }) => counts.length))
+  const tilted = Array.from({ length: width }, (_, place) => tilts.map((tilt) => tiltEvidence(reachableSegments, place, tilt))).flat()
   return logSumExp([mean(dirichlet), mean(tilted)]) - Math.log(2)
 }
 

@@ -19,27 +19,27 @@ export function choosePairs(
   count: number,
 ): ChosenPair[] {
   const { keys, strengths } = fitted
-  const pairs = keys.flatMap((first, one) =>
-    keys.slice(one + 1).map((second, after) => {
-      const other = one + 1 + after
-      const p = 1 / (1 + Math.exp((strengths[other] ?? 0) - (strengths[one] ?? 0)))
-      const gain = Math.log1p(p * (1 - p) * standardErrorOfDifference(fitted, one, other) ** 2)
+  const pairs = keys.flatMap((first, index) =>
+    keys.slice(index + 1).map((second, after) => {
+      const other = index + 1 + after
+      const p = 1 / (1 + Math.exp((strengths[other] ?? 0) - (strengths[index] ?? 0)))
+      const gain = Math.log1p(p * (1 - p) * standardErrorOfDifference(fitted, index, other) ** 2)
       const isProof = (first === leader && open.includes(second)) || (second === leader && open.includes(first))
       return { first, second, gain: rounds % 2 === 1 && isProof ? gain + 1_000 : gain }
     }),
   )
-  pairs.sort((one, other) => other.gain - one.gain)
-  const taken = new Set<string>()
+  pairs.sort((left, right) => right.gain - left.gain)
+  const keysUsed = new Set<string>()
   const chosen: ChosenPair[] = []
   for (const { first, second } of pairs) {
     if (chosen.length === count) break
-    if (taken.has(first) || taken.has(second)) continue
-    taken.add(first).add(second)
+    if (keysUsed.has(first) || keysUsed.has(second)) continue
+    keysUsed.add(first).add(second)
     chosen.push({ first, second })
   }
   return chosen
 }
 
-export function pairId(one: string, other: string): string {
-  return one < other ? `${one} ${other}` : `${other} ${one}`
+export function pairId(first: string, second: string): string {
+  return first < second ? `${first} ${second}` : `${second} ${first}`
 }

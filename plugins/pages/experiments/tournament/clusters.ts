@@ -26,9 +26,9 @@ export async function foundMerges(
 ): Promise<Merge[]> {
   const texts = new Map([...views].map(([key, { text }]) => [key, text]))
   const vectors = models.embedding() ? await vectorsOf(models, organization, [...new Set(texts.values())], signal) : undefined
-  const alike = (one: string, other: string) =>
-    vectors && one !== other ? cosine(vectors.get(one) ?? [], vectors.get(other) ?? []) : shingleSimilarity(one, other)
-  const looksAlike = (one: string, other: string) => sameBytes(views.get(one)?.image, views.get(other)?.image)
+  const alike = (first: string, second: string) =>
+    vectors && first !== second ? cosine(vectors.get(first) ?? [], vectors.get(second) ?? []) : shingleSimilarity(first, second)
+  const looksAlike = (first: string, second: string) => sameBytes(views.get(first)?.image, views.get(second)?.image)
   return mergesOf(texts, vectors ? "embedding" : "shingles", alike, looksAlike)
 }
 
@@ -42,15 +42,15 @@ async function vectorsOf(models: Models, organization: string, texts: readonly s
   }
 }
 
-function sameBytes(one: Uint8Array | undefined, other: Uint8Array | undefined): boolean {
-  return one === other || (one !== undefined && other !== undefined && Buffer.compare(one, other) === 0)
+function sameBytes(first: Uint8Array | undefined, second: Uint8Array | undefined): boolean {
+  return first === second || (first !== undefined && second !== undefined && Buffer.compare(first, second) === 0)
 }
 
 /** The first of the variants that are alike stands for them; `similarity` of two texts. */
 export function mergesOf(
   texts: ReadonlyMap<string, string>,
   method: string,
-  similarity: (one: string, other: string) => number,
+  similarity: (first: string, second: string) => number,
   mayBeSame: (key: string, other: string) => boolean = () => true,
 ): Merge[] {
   const representatives: string[] = []
@@ -58,7 +58,7 @@ export function mergesOf(
   for (const [key, text] of texts) {
     const alike = representatives
       .map((representative_key) => ({ representative_key, similarity: similarity(text, texts.get(representative_key) ?? "") }))
-      .find((one) => one.similarity >= sameFrom && mayBeSame(key, one.representative_key))
+      .find((cluster) => cluster.similarity >= sameFrom && mayBeSame(key, cluster.representative_key))
     if (alike) merges.push({ merged_key: key, method, ...alike })
     else representatives.push(key)
   }
@@ -66,8 +66,8 @@ export function mergesOf(
 }
 
 /** Jaccard's index of the runs of three words. */
-export function shingleSimilarity(one: string, other: string): number {
-  const [a, b] = [shingles(one), shingles(other)]
+export function shingleSimilarity(first: string, second: string): number {
+  const [a, b] = [shingles(first), shingles(second)]
   if (a.size === 0 && b.size === 0) return 1
   let both = 0
   for (const shingle of a) if (b.has(shingle)) both++

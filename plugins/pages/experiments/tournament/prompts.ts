@@ -36,7 +36,7 @@ export const Verdict = z.object({
   confidence: z.number().min(0).max(1),
 })
 
-export function shownPair(a: string, b: string): string {
+export function pairPrompt(a: string, b: string): string {
   return `Page A:\n${enclosed(a)}\n\nPage B:\n${enclosed(b)}`
 }
 

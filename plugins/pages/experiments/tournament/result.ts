@@ -2,7 +2,7 @@
 import type { StoredObservation } from "../collections.ts"
 import { type FittedStrengths, scoreOf, standardError } from "../statistics/ranking/fit.ts"
 import type { Merge } from "./clusters.ts"
-import { boundary, type Judged, type StopRule, standing } from "./stop.ts"
+import { boundary, currentStanding, type Judged, type StopRule } from "./stop.ts"
 
 export interface Seat {
   readonly shown_as_a: string
@@ -42,7 +42,7 @@ export type TournamentResult = ReturnType<typeof tournamentResult>
 
 export function tournamentResult({ merges, rounds, fitted, rule, judge_slug, stopped }: ResultArgs) {
   const judged = rounds.filter(({ value }) => value !== null)
-  const { outcome, leader, roundsNeeded } = standing(fitted, judgedOf(rounds), rule)
+  const { outcome, leader, roundsNeeded } = currentStanding(fitted, judgedOf(rounds), rule)
   const cost = rounds.flatMap(({ seats }) => seats).reduce((sum, seat) => sum + seat.cost, 0)
   const perComparison = judged.length > 0 ? cost / judged.length : 0
   return {
@@ -120,12 +120,12 @@ function ranked(
         high: strength + half,
       }
     })
-    .sort((one, other) => other.strength - one.strength)
+    .sort((left, right) => right.strength - left.strength)
   let rank = 1
-  return sorted.map((one, place) => {
+  return sorted.map((entry, place) => {
     const before = sorted[place - 1]
-    if (before && (one.high < before.low || (isLed && place === 1))) rank = place + 1
-    return { ...one, rank }
+    if (before && (entry.high < before.low || (isLed && place === 1))) rank = place + 1
+    return { ...entry, rank }
   })
 }
 

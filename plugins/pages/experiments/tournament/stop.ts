@@ -31,10 +31,10 @@ export interface Standing {
 const minRoundsPerRival = 4
 const maxRoundsNeeded = 1_000_000
 
-export function standing(fitted: FittedStrengths, rounds: readonly Judged[], { alpha, equalMargin }: StopRule): Standing {
+export function currentStanding(fitted: FittedStrengths, rounds: readonly Judged[], { alpha, equalMargin }: StopRule): Standing {
   const { keys, strengths } = fitted
   const strengthOf = (key: string) => strengths[keys.indexOf(key)] ?? 0
-  const [leader = "", ...rivals] = [...keys].sort((one, other) => strengthOf(other) - strengthOf(one))
+  const [leader = "", ...rivals] = [...keys].sort((left, right) => strengthOf(right) - strengthOf(left))
   const level = alpha / Math.max(rivals.length, 1)
   const direct = new Map(rivals.map((rival) => [rival, directOf(rounds, leader, rival)]))
   const open = rivals.filter((rival) => evidence(direct.get(rival) ?? []) < 1 / level)
@@ -70,7 +70,7 @@ export function evidence(shares: readonly number[]): number {
 /** A bet at the best stake grows by the divergence of the win rate from one half; a rate that is not above it proves nothing. */
 function roundsToProof(shares: readonly number[], level: number): number {
   // One win and one loss beside what was seen: nobody wins always.
-  const rate = (shares.reduce((sum, one) => sum + one, 0) + 1) / (shares.length + 2)
+  const rate = (shares.reduce((sum, share) => sum + share, 0) + 1) / (shares.length + 2)
   const p = Math.max(rate, 0.51)
   const growth = p * Math.log(2 * p) + (1 - p) * Math.log(2 * (1 - p))
   const missing = Math.log(1 / level) + 1 - Math.log(Math.max(evidence(shares), 1))

@@ -6,16 +6,16 @@ import { Clock, type Deps, defineJob, derivedUuid, type Json, Live, Store, token
 import { Models } from "../../../agents/models/index.ts"
 import { ObservationCollection, type StoredExperiment } from "../collections.ts"
 import { Experiments } from "../experiment.ts"
-import { experimentsChannel, Ledger, told } from "../ledger.ts"
+import { describeFailure, experimentsChannel, Ledger } from "../ledger.ts"
 import { finished, RunCollection, requireRun, type StoredRun } from "../runs.ts"
 import type { Comparison } from "../statistics/ranking/comparisons.ts"
 import { type FittedStrengths, fitStrengths } from "../statistics/ranking/fit.ts"
-import { shownOf, type VariantView, VariantViews } from "../variant-views.ts"
+import { type VariantView, VariantViews, viewDetails } from "../variant-views.ts"
 import { type ChosenPair, choosePairs, pairId } from "./choose.ts"
 import { foundMerges, type Merge } from "./clusters.ts"
-import { judgePrompt, judgeSlugOf, shownPair, Verdict } from "./prompts.ts"
+import { judgePrompt, judgeSlugOf, pairPrompt, Verdict } from "./prompts.ts"
 import { judgedOf, type Round, roundOf, type Seat, type TournamentResult, tournamentResult } from "./result.ts"
-import { type StopRule, standing } from "./stop.ts"
+import { currentStanding, type StopRule } from "./stop.ts"
 
 export type TournamentDeps = Deps<typeof Tournament.inject>
 
@@ -75,7 +75,7 @@ export class Tournament {
     const experiment = await experiments.require(organization, run.experiment_id)
     const rounds = await this.#played(organization, run)
     const playing = { organization, run, experiment, views: new Map(), rounds, signal: new AbortController().signal }
-    this.#finish(work, playing, rule, `It ended before its time: ${told(error).message}`)
+    this.#finish(work, playing, rule, `It ended before its time: ${describeFailure(error).message}`)
   }
 
   #finish(work: UnitOfWork, play: Play, rule: StopRule, stopped: string): void {
@@ -116,14 +116,14 @@ export class Tournament {
     const maxPairs = pairsAllowed(run)
     for (;;) {
       const fitted = this.#fitted(play)
-      const now = standing(fitted, judgedOf(rounds), rule)
+      const now = currentStanding(fitted, judgedOf(rounds), rule)
       if (fitted.keys.length < 2) return "Fewer than two variants are left to compare."
       if (now.outcome !== "undecided") return ""
       const failing = failuresAtEnd(rounds)
       if (failing) return `Judging failed ${maxFailures} times in a row: ${failing}`
-      const left = maxPairs - rounds.length
-      if (left < 1) return ""
-      const chosen = choosePairs(fitted, now, rounds.length, Math.min(pairsAtOnce, left))
+      const remaining = maxPairs - rounds.length
+      if (remaining < 1) return ""
+      const chosen = choosePairs(fitted, now, rounds.length, Math.min(pairsAtOnce, remaining))
       const numbered = chosen.map((pair) => ({
         pair,
         number: rounds.filter((round) => pairId(round.first, round.second) === pairId(pair.first, pair.second)).length + 1,
@@ -144,8 +144,10 @@ export class Tournament {
   async #played(organization: string, run: StoredRun): Promise<Round[]> {
     const rounds: Round[] = []
     const filter = { experiment_id: run.experiment_id, run_id: run.id }
-    for await (const one of this.#deps.store.open(ObservationCollection, organization).stream(filter, { sort: { created_at: 1 } })) {
-      if (one.kind === "comparison") rounds.push(roundOf(one))
+    for await (const observation of this.#deps.store
+      .open(ObservationCollection, organization)
+      .stream(filter, { sort: { created_at: 1 } })) {
+      if (observation.kind === "comparison") rounds.push(roundOf(observation))
     }
     return rounds
   }
@@ -159,11 +161,11 @@ export class Tournament {
       [first, second],
       [second, first],
     ] as const
-    const [one, other] = Number.parseInt(id.slice(-1), 16) % 2 === 0 ? orders : [orders[1], orders[0]]
-    const seats = await Promise.all([this.#seat(play, one, number), this.#seat(play, other, number)])
-    if (one !== orders[0]) seats.reverse()
+    const [order, reverse] = Number.parseInt(id.slice(-1), 16) % 2 === 0 ? orders : [orders[1], orders[0]]
+    const seats = await Promise.all([this.#seat(play, order, number), this.#seat(play, reverse, number)])
+    if (order !== orders[0]) seats.reverse()
     const value = roundValue(first, seats)
-    const shown = Object.fromEntries([first, second].flatMap((key) => shownAs(key, views.get(key))))
+    const details = Object.fromEntries([first, second].flatMap((key) => viewEntry(key, views.get(key))))
     await this.#deps.works.run((work) => {
       this.#deps.ledger.add(work, organization, experiment, {
         id,
@@ -173,7 +175,7 @@ export class Tournament {
         judge_slug: judgeSlugOf(this.#deps.models.language("judge").model),
         value: value === 0 ? 1 : value,
         reason: seats.map(({ reasoning }) => reasoning).join("\n\n"),
-        details: { first, second, first_value: value, seats: seats as unknown as Json, shown },
+        details: { first, second, first_value: value, seats: seats as unknown as Json, shown: details },
         run_id: run.id,
       })
     })
@@ -181,12 +183,12 @@ export class Tournament {
   }
 
   async #seat({ organization, run, views, signal }: Play, [a, b]: readonly [string, string], number: number): Promise<Seat> {
-    const [shownA, shownB] = [views.get(a), views.get(b)]
+    const [firstView, secondView] = [views.get(a), views.get(b)]
     const question = {
       purpose: "judge" as const,
       prompt: judgePrompt(run.criteria ?? ""),
-      input: shownPair(shownA?.text ?? "", shownB?.text ?? ""),
-      images: shownA?.image && shownB?.image ? [shownA.image, shownB.image] : [],
+      input: pairPrompt(firstView?.text ?? "", secondView?.text ?? ""),
+      images: firstView?.image && secondView?.image ? [firstView.image, secondView.image] : [],
       seat: `round ${number}`,
       maxOutputTokens: maxAnswerTokens,
       signal,
@@ -199,7 +201,7 @@ export class Tournament {
         return { ...seat, winner: value.winner === "A" ? a : b, reasoning, confidence, cost, kept }
       } catch (error) {
         if (signal.aborted) throw error
-        const { message: reasoning, reason: failed } = told(error)
+        const { message: reasoning, reason: failed } = describeFailure(error)
         if (failed === "model_malformed" && attempt < maxAttempts) continue
         return { ...seat, winner: "", reasoning, confidence: 0, cost: 0, failed }
       }
@@ -235,12 +237,12 @@ function mergesIn({ merges = [] }: StoredRun): readonly Merge[] {
 /** What the ledger needs of a tournament's end beside its comparisons, for all of it to be read from there. */
 function endOf(run: StoredRun, { alpha, equalMargin: equal_margin }: StopRule, result: TournamentResult): Record<string, Json> {
   const { outcome, leader_key, comparisons_to_decision, cost_millicents, note } = result
-  const said = { criteria: run.criteria ?? "", outcome, leader_key, comparisons_to_decision, cost_millicents, note }
-  return { method: "tournament", ...said, alpha, equal_margin, keys: playingKeys(run), merges: run.merges ?? [] }
+  const summary = { criteria: run.criteria ?? "", outcome, leader_key, comparisons_to_decision, cost_millicents, note }
+  return { method: "tournament", ...summary, alpha, equal_margin, keys: playingKeys(run), merges: run.merges ?? [] }
 }
 
-function shownAs(key: string, view: VariantView | undefined) {
-  return view ? [[key, shownOf(view)] as const] : []
+function viewEntry(key: string, view: VariantView | undefined) {
+  return view ? [[key, viewDetails(view)] as const] : []
 }
 
 /** A verdict counts where both seats agree; a flip is half a win of each; undefined seats make no round. */

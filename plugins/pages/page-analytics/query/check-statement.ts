@@ -33,12 +33,12 @@ export function readTree(serialized: string, sql: string): ReadStatement | { rea
 const bareAt = /^(?:[^'"]|'[^']*'|"[^"]*")*?(?<![\w'"])at(?![\w'"])(?!\s+time\s+zone)/i
 
 /** The engine's own words, and what to do instead where it doesn't say: before them of what is not a SELECT, after them of a reserved word. */
-function problemOf(said: string, sql: string): string {
-  if (/syntax error/i.test(said) && bareAt.test(sql.slice(0, 20_000))) {
-    return `${said.trimEnd()}\nThe column "at" has the name of a reserved word: write "at" in quotes, or occurred_at.`
+function problemOf(message: string, sql: string): string {
+  if (/syntax error/i.test(message) && bareAt.test(sql.slice(0, 20_000))) {
+    return `${message.trimEnd()}\nThe column "at" has the name of a reserved word: write "at" in quotes, or occurred_at.`
   }
-  if (!/only select statements/i.test(said)) return said
-  return `A query is one SELECT (or WITH … SELECT): it reads, and DELETE, EXPLAIN, COPY, PIVOT and all other statements are refused. Message of the engine: ${said}`
+  if (!/only select statements/i.test(message)) return message
+  return `A query is one SELECT (or WITH … SELECT): it reads, and DELETE, EXPLAIN, COPY, PIVOT and all other statements are refused. Message of the engine: ${message}`
 }
 
 class RefusedStatement extends Error {}
@@ -175,12 +175,12 @@ function isQualified(name: unknown): boolean {
 function withNames(node: Node, scope: Scope): Scope {
   const map = (node["cte_map"] as { map?: { key: string; value: unknown }[] } | undefined)?.map
   if (!map || map.length === 0) return scope
-  let seen = scope
+  let current = scope
   for (const { key, value } of map) {
-    walk(value, seen)
-    seen = withName(seen, checkedName(key))
+    walk(value, current)
+    current = withName(current, checkedName(key))
   }
-  return seen
+  return current
 }
 
 function withName({ names, ...gathered }: Scope, name: string): Scope {

@@ -72,9 +72,9 @@ const random = new Set(["random", "uuid", "gen_random_uuid", "reservoir_quantile
 export const notRepeatable = "With a snapshot these are not supported, since they answer otherwise each time: "
 
 /** A call whose answer the rows do not tell, as it is shown; undefined for any other. */
-export function changingCall(name: string, schema: string, given: number): string | undefined {
+export function changingCall(name: string, schema: string, argumentCount: number): string | undefined {
   const isClock = clockTimes.includes(name) || clockDates.includes(name)
   // `age` of one time counts from today; `pg_catalog` is behind the clock that is set.
-  if (random.has(name) || (name === "age" && given === 1) || (isClock && schema === "pg_catalog")) return `${name}()`
+  if (random.has(name) || (name === "age" && argumentCount === 1) || (isClock && schema === "pg_catalog")) return `${name}()`
   return undefined
 }

@@ -39,7 +39,7 @@ export class QueryPool {
   #ready: QueryProcess[] = []
   #startLater: NodeJS.Timeout | undefined
   #stopped = false
-  #wanted = false
+  #isNeeded = false
   #ticks = 0
 
   constructor(limits: PoolLimits) {
@@ -64,14 +64,14 @@ export class QueryPool {
 
   /** Has processes kept ready from now on; until then one is started by the query that needs it. */
   start(): void {
-    if (this.#wanted) return
-    this.#wanted = true
+    if (this.#isNeeded) return
+    this.#isNeeded = true
     this.#keepReady()
   }
 
   /** Throws `resource_exhausted` when too many wait. An aborted query leaves the line, or has its process killed. */
   async run(organization: string, task: Omit<QueryTask, "id">, signal: AbortSignal): Promise<QueryOutcome> {
-    this.#wanted = true
+    this.#isNeeded = true
     if (this.#stopped) throw stopping()
     return this.#limiter.run({ organization, signal }, () => this.#run(organization, task, signal))
   }
@@ -121,7 +121,7 @@ export class QueryPool {
   #keepReady(): void {
     clearTimeout(this.#startLater)
     this.#startLater = undefined
-    if (!this.#wanted || this.#stopped) return
+    if (!this.#isNeeded || this.#stopped) return
     this.#ready = this.#ready.filter(({ alive }) => alive)
     while (this.#ready.length < this.#limits.ready) this.#ready.push(new QueryProcess(this.#limits))
   }
@@ -154,15 +154,15 @@ export class QueryPool {
   }
 
   #retire(organization: string, owned: Owned): void {
-    const left = (this.#owned.get(organization) ?? []).filter((one) => one !== owned)
-    if (left.length > 0) this.#owned.set(organization, left)
+    const remaining = (this.#owned.get(organization) ?? []).filter((entry) => entry !== owned)
+    if (remaining.length > 0) this.#owned.set(organization, remaining)
     else this.#owned.delete(organization)
     owned.process.kill()
   }
 
   /** As many idle ones as may run: the one that has waited longest goes first. */
   #keepFew(): void {
-    const idle = [...this.#owned].flatMap(([organization, list]) => list.map((one) => ({ organization, one })))
+    const idle = [...this.#owned].flatMap(([organization, list]) => list.map((entry) => ({ organization, one: entry })))
     if (idle.length <= this.#limits.concurrency) return
     const [oldest] = idle.sort((a, b) => a.one.since - b.one.since)
     if (!oldest) return

@@ -36,14 +36,14 @@ export function toFinish(segments: readonly Segment[], fullRows: number, today: 
 }
 
 function upTo(segments: readonly Segment[], fullRows: number): Segment[] {
-  const taken: Segment[] = []
+  const selected: Segment[] = []
   let rows = 0
   for (const segment of segments) {
-    if (taken.length >= 2 && rows + segment.rows > fullRows) break
-    taken.push(segment)
+    if (selected.length >= 2 && rows + segment.rows > fullRows) break
+    selected.push(segment)
     rows += segment.rows
   }
-  return taken
+  return selected
 }
 
 function tierOf(rows: number): number {

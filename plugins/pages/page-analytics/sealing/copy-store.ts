@@ -109,9 +109,9 @@ export class CopyStore {
       const now = timestamp(clock.now())
       await works.run((work) => {
         const segments = work.in(SegmentsCollection, this.organization)
-        for (const [index, { draft: _, ...written }] of add.entries()) {
+        for (const [index, { draft: _, ...segment }] of add.entries()) {
           segments.insert({
-            ...written,
+            ...segment,
             copy_id: copy.id,
             key: keys[index] ?? "",
             schema: schemaVersion,

@@ -45,13 +45,13 @@ export class DayCheck {
     return resealed
   }
 
-  #daysToCount(known: readonly string[], now: number, oldest: string): string[] {
-    const settled = timestamp(now - settledMs - dayMs).slice(0, 10)
+  #daysToCount(sealedDays: readonly string[], now: number, oldest: string): string[] {
+    const settledDay = timestamp(now - settledMs - dayMs).slice(0, 10)
     const recent = Array.from({ length: recentDays }, (_, back) => timestamp(now - (back + 1) * dayMs).slice(0, 10))
-    const older = known.filter((day) => !recent.includes(day)).sort()
+    const older = sealedDays.filter((day) => !recent.includes(day)).sort()
     const first = this.#turn < older.length ? this.#turn : 0
     this.#turn = first + olderEach
-    return [...recent, ...older.slice(first, first + olderEach)].filter((day) => day <= settled && day >= oldest)
+    return [...recent, ...older.slice(first, first + olderEach)].filter((day) => day <= settledDay && day >= oldest)
   }
 }
 

@@ -12,7 +12,7 @@ const tries = 8
 export class LiveList {
   readonly #files: SegmentFiles
   /** By organization: the copy and revision that this node wrote last. */
-  readonly #written = new Map<string, string>()
+  readonly #contents = new Map<string, string>()
 
   constructor(files: SegmentFiles) {
     this.#files = files
@@ -20,7 +20,7 @@ export class LiveList {
 
   /** Other nodes may have written lists since. */
   forget(): void {
-    this.#written.clear()
+    this.#contents.clear()
   }
 
   /** Brings the list to the live copy as it is; also after its own write, which a slower one may have overtaken. */
@@ -28,12 +28,12 @@ export class LiveList {
     const { organization } = copies
     for (let attempt = 0; attempt < tries; attempt++) {
       const { live } = await copies.copies()
-      if (!live || live.lost || this.#written.get(organization) === stateOf(live)) return
+      if (!live || live.lost || this.#contents.get(organization) === stateOf(live)) return
       const segments = await copies.segments(live)
       const { live: now } = await copies.copies()
       if (!now || stateOf(now) !== stateOf(live)) continue
       await this.#files.list(organization, segments)
-      this.#written.set(organization, stateOf(live))
+      this.#contents.set(organization, stateOf(live))
     }
   }
 }

@@ -18,28 +18,28 @@ const lateMs = 3_000
 /** Rows that one piece of work looks at. */
 const rowsBetweenTurns = 5_000
 
-export interface Known {
+export interface SegmentVersion {
   readonly version: string
   readonly receivedAt: string
 }
 
 /** Rows of a copy that were received recently, and in which version they were sealed. */
 export class RecentRows {
-  readonly #rows = new Map<string, Known>()
+  readonly #rows = new Map<string, SegmentVersion>()
 
   versionOf(id: string): string | undefined {
     return this.#rows.get(id)?.version
   }
 
-  sealed(id: string, known: Known): void {
-    this.#rows.set(id, known)
+  sealed(id: string, version: SegmentVersion): void {
+    this.#rows.set(id, version)
   }
 
   /** As `sealed`, with turns for other work. */
-  async addSealed(rows: ReadonlyMap<string, Known>): Promise<void> {
+  async addSealed(rows: ReadonlyMap<string, SegmentVersion>): Promise<void> {
     let count = 0
-    for (const [id, known] of rows) {
-      this.#rows.set(id, known)
+    for (const [id, version] of rows) {
+      this.#rows.set(id, version)
       if (++count % rowsBetweenTurns === 0) await giveWay()
     }
   }
@@ -50,8 +50,8 @@ export class RecentRows {
 
   async dropBefore(receivedAt: string): Promise<void> {
     let count = 0
-    for (const [id, known] of this.#rows) {
-      if (known.receivedAt < receivedAt) this.#rows.delete(id)
+    for (const [id, version] of this.#rows) {
+      if (version.receivedAt < receivedAt) this.#rows.delete(id)
       if (++count % rowsBetweenTurns === 0) await giveWay()
     }
   }

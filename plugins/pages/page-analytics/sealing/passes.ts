@@ -40,7 +40,7 @@ export class Passes {
   readonly #list: LiveList
   readonly #sealers = new Map<string, Sealer>()
   readonly #checked = new Map<string, number>()
-  #held = false
+  #holdsLease = false
   #cancel: () => void = () => undefined
   #under: Promise<void> = Promise.resolve()
   #stopped = true
@@ -60,7 +60,7 @@ export class Passes {
     this.#stopped = true
     this.#cancel()
     await this.#under
-    if (this.#held) await this.#deps.leases.release(lease.name).catch(() => undefined)
+    if (this.#holdsLease) await this.#deps.leases.release(lease.name).catch(() => undefined)
   }
 
   #next(afterMs: number): void {
@@ -81,14 +81,14 @@ export class Passes {
     for (const id of organizations) this.#deps.copied.add(id)
     if (organizations.length === 0) return
     this.#deps.wanted()
-    const held = await leases.claim(lease.name, lease.ms)
-    if (!held || !this.#held) this.#forget()
-    this.#held = held
-    if (held) {
+    const isClaimed = await leases.claim(lease.name, lease.ms)
+    if (!isClaimed || !this.#holdsLease) this.#forget()
+    this.#holdsLease = isClaimed
+    if (isClaimed) {
       let whole = true
       for (const organization of organizations) {
         if (this.#stopped) return
-        whole = (await this.#one(organization)) && whole
+        whole = (await this.#sealOne(organization)) && whole
       }
       if (whole && (await leases.claim(lease.name, lease.ms))) await this.#passed(beganAt)
     }
@@ -108,7 +108,7 @@ export class Passes {
   }
 
   /** False when the copy is neither caught up nor marked as behind. */
-  async #one(organization: string): Promise<boolean> {
+  async #sealOne(organization: string): Promise<boolean> {
     const copies = new CopyStore(this.#deps, organization)
     try {
       await this.#bringUpToDate(copies)
@@ -174,8 +174,8 @@ export class Passes {
     if (!missed) return void (await this.#advance(copies, live, dataset, notes))
     const looked = (await copies.segments(live)).filter(({ id }) => id === missed)
     await this.#deps.files.require(copies.organization, looked)
-    const found = await copies.change(live, { add: [], replace: [], set: { missed: null } })
-    await this.#advance(copies, found, dataset, notes)
+    const copy = await copies.change(live, { add: [], replace: [], set: { missed: null } })
+    await this.#advance(copies, copy, dataset, notes)
   }
 
   /** Once it has caught up, it takes the live copy's place. */
@@ -212,8 +212,8 @@ export class Passes {
 
   #sealerOf(copies: CopyStore): Sealer {
     const { settings } = this.#deps
-    const known = this.#sealers.get(copies.organization)
-    if (known) return known
+    const existing = this.#sealers.get(copies.organization)
+    if (existing) return existing
     const sealer = new Sealer({ ...this.#deps, segmentRows: settings.segment_rows, keepDays: settings.keep_days }, copies)
     this.#sealers.set(copies.organization, sealer)
     return sealer

@@ -85,7 +85,7 @@ export async function breakReplaced(
 
 async function placesOf({ store, clock }: Pick<ReplacedDeps, "store" | "clock">, organization: string): Promise<SnapshotPlace[]> {
   const now = timestamp(clock.now())
-  const held = await store.open(SnapshotsCollection, organization).find({ expires_at: { $gt: now } }, { limit: maxSnapshots + atOnce })
+  const snapshots = await store.open(SnapshotsCollection, organization).find({ expires_at: { $gt: now } }, { limit: maxSnapshots + atOnce })
   const reports = await store.open(ReportsCollection, organization).find({}, { limit: 10_000 })
-  return [...held, ...reports.map(({ snapshot }) => snapshot)]
+  return [...snapshots, ...reports.map(({ snapshot }) => snapshot)]
 }

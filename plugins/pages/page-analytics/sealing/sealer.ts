@@ -6,7 +6,7 @@ import type { Copy, RowNote, Segment } from "../collections.ts"
 import type { SegmentFiles } from "../segments/segment-files.ts"
 import { toFinish, toMerge } from "./compaction.ts"
 import type { CopyStore, NewSegment } from "./copy-store.ts"
-import { type Known, longEveryMs, longOverlapMs, RecentRows, shortOverlapMs } from "./overlap.ts"
+import { longEveryMs, longOverlapMs, RecentRows, type SegmentVersion, shortOverlapMs } from "./overlap.ts"
 import { RowLines } from "./row-lines.ts"
 import type { SegmentEngine } from "./segment-engine.ts"
 
@@ -29,7 +29,7 @@ interface Reading {
   lines: RowLines
   /** Full ones, being written while the reading goes on. */
   readonly writing: Promise<NewSegment[]>[]
-  readonly taken: Map<string, Known>
+  readonly taken: Map<string, SegmentVersion>
   /** Rows whose earlier version must go, with the time they were received. */
   readonly stale: Map<string, string>
   lastRead: string | null
@@ -69,7 +69,7 @@ export class Sealer {
     try {
       await this.#readNotes(reading, dataset, notes)
       await this.#readOn(reading, dataset, since(copy, long ? longOverlapMs : shortOverlapMs, now, this.#deps.keepDays), state.rows)
-      const add = (await Promise.all([...reading.writing, this.#written(reading.lines)])).flat()
+      const add = (await Promise.all([...reading.writing, this.#writeSegments(reading.lines)])).flat()
       const rewritten = await this.#without(await this.#copies.segments(copy), reading.stale)
       const cursor = earlier(reading.lastRead, timestamp(now))
       const caught_up = !reading.full
@@ -102,8 +102,8 @@ export class Sealer {
     const today = timestamp(clock.now() - dayMs / 24).slice(0, 10)
     const merged = toMerge(segments, segmentRows) ?? toFinish(segments, segmentRows, today)
     if (!merged) return false
-    const one = await this.#merged(merged, [])
-    await this.#copies.change(copy, { add: one ? [one] : [], replace: merged, because: "merge", set: {} })
+    const newSegment = await this.#merged(merged, [])
+    await this.#copies.change(copy, { add: newSegment ? [newSegment] : [], replace: merged, because: "merge", set: {} })
     return true
   }
 
@@ -118,10 +118,10 @@ export class Sealer {
       for await (const row of datasets.rows(this.#copies.organization).stream(filter, { sort: { created_at: 1 } })) {
         await lines.add(row)
         if (++rows % segmentRows !== 0) continue
-        add.push(...(await this.#written(lines)))
+        add.push(...(await this.#writeSegments(lines)))
         lines = new RowLines(() => files.draft("ndjson"))
       }
-      add.push(...(await this.#written(lines)))
+      add.push(...(await this.#writeSegments(lines)))
     } finally {
       await lines.discard()
     }
@@ -131,8 +131,8 @@ export class Sealer {
   }
 
   async #recentOf(copy: Copy) {
-    const known = this.#recent.get(copy.id)
-    if (known) return known
+    const recent = this.#recent.get(copy.id)
+    if (recent) return recent
     const rows = new RecentRows()
     if (copy.cursor !== null) {
       const from = timestamp(Date.parse(copy.cursor) - longOverlapMs)
@@ -184,24 +184,29 @@ export class Sealer {
   }
 
   #handOn(reading: Reading): void {
-    const written = this.#written(reading.lines)
+    const segments = this.#writeSegments(reading.lines)
     // A failure is reported when all is gathered.
-    written.catch(() => undefined)
-    reading.writing.push(written)
+    segments.catch(() => undefined)
+    reading.writing.push(segments)
     reading.lines = new RowLines(() => this.#deps.files.draft("ndjson"))
   }
 
-  async #written(lines: RowLines): Promise<NewSegment[]> {
-    const made: NewSegment[] = []
+  async #writeSegments(lines: RowLines): Promise<NewSegment[]> {
+    const segments: NewSegment[] = []
     try {
       for (const { day, path } of await lines.finish()) {
         const draft = this.#deps.files.draft("parquet")
-        made.push({ id: this.#deps.ids.uuid(), day, draft, ...(await this.#deps.engine.run({ kind: "write", rows: path, out: draft })) })
+        segments.push({
+          id: this.#deps.ids.uuid(),
+          day,
+          draft,
+          ...(await this.#deps.engine.run({ kind: "write", rows: path, out: draft })),
+        })
       }
     } finally {
       await lines.discard()
     }
-    return made
+    return segments
   }
 
   /** Segments that hold one of the rows, written again without them. */
@@ -214,13 +219,13 @@ export class Sealer {
     const within = segments.filter((segment) => times.some((time) => time >= segment.first_at && time <= segment.last_at))
     for (const part of partsOf(within)) {
       const holding = await this.#onFiles(part, async (files) => {
-        const found = new Set(await this.#deps.engine.run({ kind: "holding", files, rowIds }))
-        return part.filter((_, index) => found.has(files[index] ?? ""))
+        const fileIds = new Set(await this.#deps.engine.run({ kind: "holding", files, rowIds }))
+        return part.filter((_, index) => fileIds.has(files[index] ?? ""))
       })
       for (const segment of holding) {
         out.replace.push(segment)
-        const one = await this.#merged([segment], rowIds)
-        if (one) out.add.push(one)
+        const rewritten = await this.#merged([segment], rowIds)
+        if (rewritten) out.add.push(rewritten)
       }
     }
     return out
@@ -245,8 +250,8 @@ export class Sealer {
   async #merged(segments: readonly Segment[], without: readonly string[]): Promise<NewSegment | undefined> {
     const { engine, ids } = this.#deps
     const draft = this.#deps.files.draft("parquet")
-    const written = await this.#onFiles(segments, (files) => engine.run({ kind: "merge", files, without, out: draft }))
-    return written ? { id: ids.uuid(), day: segments[0]?.day ?? "", draft, ...written } : undefined
+    const output = await this.#onFiles(segments, (files) => engine.run({ kind: "merge", files, without, out: draft }))
+    return output ? { id: ids.uuid(), day: segments[0]?.day ?? "", draft, ...output } : undefined
   }
 
   /** Throws SegmentMissing where the engine failed because a file is missing, which only its message would tell. */

@@ -26,23 +26,23 @@ async function run(connection: DuckDBConnection, task: SegmentTask): Promise<Seg
       await connection.run(
         `COPY (SELECT ${casts} FROM read_json(${literal(task.rows)}, format = 'newline_delimited', maximum_object_size = 33554432, columns = ${asText})) TO ${literal(task.out)} ${parquet}`,
       )
-      return written(connection, task.out)
+      return segmentDetails(connection, task.out)
     case "merge":
       await connection.run(
         `COPY (SELECT ${names} FROM ${segments(task.files)}${task.without.length === 0 ? "" : ` WHERE row_id NOT IN (${task.without.map(literal).join(", ")})`}) TO ${literal(task.out)} ${parquet}`,
       )
-      return (await count(connection, task.out)) === 0 ? discard(task.out) : written(connection, task.out)
+      return (await count(connection, task.out)) === 0 ? discard(task.out) : segmentDetails(connection, task.out)
     case "recent":
       return textRows(
         connection,
         `SELECT row_id, strftime(updated_at, '%Y-%m-%dT%H:%M:%S.%gZ') FROM ${segments(task.files)} WHERE received_at >= ${literal(task.since)}::TIMESTAMP`,
       ) as Promise<SegmentResults["recent"]>
     case "holding": {
-      const found = await textRows(
+      const rows = await textRows(
         connection,
         `SELECT DISTINCT filename FROM ${segments(task.files, ", filename = true")} WHERE row_id IN (${task.rowIds.map(literal).join(", ")})`,
       )
-      return found.map(([file]) => file ?? "")
+      return rows.map(([file]) => file ?? "")
     }
   }
 }
@@ -53,7 +53,7 @@ function segments(files: readonly string[], options = ""): string {
   return `(SELECT * FROM read_parquet([${files.map(literal).join(", ")}], union_by_name = true${options}) UNION ALL BY NAME SELECT ${blank} WHERE false)`
 }
 
-async function written(connection: DuckDBConnection, out: string): Promise<WrittenSegment> {
+async function segmentDetails(connection: DuckDBConnection, out: string): Promise<WrittenSegment> {
   const [row = []] = await textRows(
     connection,
     `SELECT count(*)::VARCHAR, strftime(min(received_at), '%Y-%m-%dT%H:%M:%S.%gZ'), strftime(max(received_at), '%Y-%m-%dT%H:%M:%S.%gZ') FROM read_parquet(${literal(out)})`,

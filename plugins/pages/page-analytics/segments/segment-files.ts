@@ -96,9 +96,9 @@ export class SegmentFiles {
   async require(organization: string, segments: readonly Segment[]): Promise<void> {
     const bucket = this.#deps.buckets.open(organization)
     for (const segment of segments) {
-      const found = await bucket.get(segment.key)
-      if (!found) throw new SegmentMissing(segment)
-      for await (const _ of found.chunks) break
+      const object = await bucket.get(segment.key)
+      if (!object) throw new SegmentMissing(segment)
+      for await (const _ of object.chunks) break
     }
   }
 
@@ -122,10 +122,10 @@ export class SegmentFiles {
   }
 
   async #fetch(organization: string, segment: Segment, path: string): Promise<string> {
-    const found = await this.#deps.buckets.open(organization).get(segment.key)
-    if (!found) throw new SegmentMissing(segment)
+    const object = await this.#deps.buckets.open(organization).get(segment.key)
+    if (!object) throw new SegmentMissing(segment)
     const draft = this.draft("parquet")
-    await pipeline(Readable.from(found.chunks), createWriteStream(draft, { mode: 0o600 }))
+    await pipeline(Readable.from(object.chunks), createWriteStream(draft, { mode: 0o600 }))
     await mkdir(dirname(path), { recursive: true, mode: 0o700 })
     await rename(draft, path)
     return path
@@ -144,8 +144,8 @@ export class SegmentFiles {
         .filter((entry) => entry.isFile())
         .map(async (entry) => {
           const path = join(entry.parentPath, entry.name)
-          const found = await stat(path).catch(() => undefined)
-          return { path, size: found?.size ?? 0, used: found?.mtimeMs ?? 0 }
+          const stats = await stat(path).catch(() => undefined)
+          return { path, size: stats?.size ?? 0, used: stats?.mtimeMs ?? 0 }
         }),
     )
     let total = files.reduce((sum, { size }) => sum + size, 0)

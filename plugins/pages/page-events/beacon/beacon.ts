@@ -1,6 +1,6 @@
 // The beacon: tells the service what a visitor does on a page, in batches, and never anything that is typed. Small, since
 // every visit loads it; nothing in it may throw into the page.
-import type { Browser, Element, FetchAnswer, Given, PageEvent, Target, Vital } from "./browser.ts"
+import type { BeaconConfig, Browser, Element, FetchAnswer, PageEvent, Target, Vital } from "./browser.ts"
 
 /** Where the measuring of web vitals is loaded from; put in when the beacon is built. */
 declare const vitalsPath: string
@@ -27,51 +27,51 @@ const on = (target: Target, type: string, run: (event: PageEvent) => unknown) =>
 
 safe(() => {
   const script = d.currentScript
-  const given = JSON.parse(script?.getAttribute("data-mr") ?? "") as Given
-  const page = given.e.page_url
+  const config = JSON.parse(script?.getAttribute("data-mr") ?? "") as BeaconConfig
+  const page = config.e.page_url
   // A second one stands in a page that was saved from a browser and published again: it would tell of the page that it was.
-  if (w.mrBeacon || (given.g && w.navigator.globalPrivacyControl)) return
+  if (w.mrBeacon || (config.g && w.navigator.globalPrivacyControl)) return
   w.mrBeacon = 1
 
   let events: object[] = []
   let clicks: unknown[] = []
   let touched: string[][] = []
   let depth = 0
-  let told = -1
+  let deepest = -1
   let timer: unknown
   /** Whether the visitor has seen the page: it may have been opened in the background, or before it was asked for. */
-  let begun = false
+  let hasStarted = false
   /** Requests that failed in a row; while there are some, what comes meanwhile waits. */
   let fails = 0
   /** Told of once: in a visit, and in a view of the page. */
   const once = new Set<unknown>()
   const inView = new Set<unknown>()
-  const first = (key: unknown, told = once) => !told.has(key) && told.add(key)
+  const first = (key: unknown, keys = once) => !keys.has(key) && keys.add(key)
 
   const flush = (leaving?: unknown) => {
     clearTimeout(timer as number)
     timer = 0
-    if (!begun || (!events.length && !clicks.length && !touched.length && depth === told)) return
-    told = depth
-    const sent = [events, clicks, touched] as const
-    const body = JSON.stringify({ _envelope: given.e, is_test: !!given.t, sent_at: Date.now(), events, clicks, touched, depth })
+    if (!hasStarted || (!events.length && !clicks.length && !touched.length && depth === deepest)) return
+    deepest = depth
+    const state = [events, clicks, touched] as const
+    const body = JSON.stringify({ _envelope: config.e, is_test: !!config.t, sent_at: Date.now(), events, clicks, touched, depth })
     events = []
     clicks = []
     touched = []
     // Each event's id makes it one, however often it is sent.
     const again = (seconds?: number) => {
-      events = [...sent[0], ...events].slice(0, maxWaiting)
-      clicks = [...sent[1], ...clicks].slice(0, maxWaiting)
-      touched = [...sent[2], ...touched].slice(0, maxWaiting)
-      told = -1
+      events = [...state[0], ...events].slice(0, maxWaiting)
+      clicks = [...state[1], ...clicks].slice(0, maxWaiting)
+      touched = [...state[2], ...touched].slice(0, maxWaiting)
+      deepest = -1
       clearTimeout(timer as number)
       timer = setTimeout(flush, (seconds || Math.min(60, 2 ** ++fails)) * (1000 + 500 * Math.random()))
     }
     // Where requests fail, what is sent this way may come through; nobody is told whether it did. A sandboxed page has no
     // storage that the next one could read: what does not come through now is lost.
-    if (leaving === true && fails) safe(() => w.navigator.sendBeacon(given.u, body))()
+    if (leaving === true && fails) safe(() => w.navigator.sendBeacon(config.u, body))()
     try {
-      fetch(given.u, { method: "POST", body, keepalive: true, credentials: "omit" }).then(
+      fetch(config.u, { method: "POST", body, keepalive: true, credentials: "omit" }).then(
         safe(({ status, headers }: FetchAnswer) => {
           if (status === 429 || status > 499) again(Number(headers.get("retry-after")))
           else fails = 0
@@ -109,8 +109,8 @@ safe(() => {
   let observer: ReturnType<typeof observe> | undefined
   const observe = () =>
     new w.IntersectionObserver(
-      safe((seen) => {
-        for (const { intersectionRatio, intersectionRect, target } of seen)
+      safe((entries) => {
+        for (const { intersectionRatio, intersectionRect, target } of entries)
           if ((intersectionRatio >= 0.2 || intersectionRect.height > w.innerHeight / 2) && first(target, inView))
             tell("section_view", { section: attribute(target, "data-section") || attribute(target, "id") })
       }),
@@ -150,7 +150,7 @@ safe(() => {
     const { form } = target
     const field = attribute(target, "name") || attribute(target, "id")
     if (!form || !isOwn(form, page)) return
-    const name = named(form)
+    const name = labelOf(form)
     if (first(form)) {
       tell("form_start", { form: name, field })
       // The event of a form in a shadow tree does not leave the tree.
@@ -162,11 +162,11 @@ safe(() => {
     }
   }
   const view = () => {
-    tell("pageview", given.v && { view: w.location.hash.replace(/^#[!/]*/, "").replace(/\//g, ".") })
+    tell("pageview", config.v && { view: w.location.hash.replace(/^#[!/]*/, "").replace(/\//g, ".") })
     scrolled()
   }
   /** What a person does; a script's clicks and input are its own. */
-  const done = (type: string, run: (event: PageEvent) => unknown) => on(w, type, (event) => event.isTrusted && run(event))
+  const onTrusted = (type: string, run: (event: PageEvent) => unknown) => on(w, type, (event) => event.isTrusted && run(event))
 
   on(w, "scroll", scrolled)
   for (const type of ["wheel", "keydown", "pointerdown"])
@@ -177,7 +177,7 @@ safe(() => {
   let field: Element | null | undefined
   let point = ""
   let last: Element | null | undefined
-  done("click", (event) => {
+  onTrusted("click", (event) => {
     const { clientX, clientY } = event
     const target = innermost(event)
     const within = (selector: string) => event.composedPath().find((element) => element.matches?.(selector))
@@ -197,21 +197,21 @@ safe(() => {
     const selects = selection && !selection.isCollapsed && selection.containsNode(target, true)
     const how = used && used !== last ? 2 : selects ? 1 : 0
     last = used
-    if (cta) tell("cta_click", { element: named(cta), x, y })
-    else if (clicks.push([Date.now(), x, y, named(within("[id],[name]") ?? target), how])) soon()
+    if (cta) tell("cta_click", { element: labelOf(cta), x, y })
+    else if (clicks.push([Date.now(), x, y, labelOf(within("[id],[name]") ?? target), how])) soon()
   })
-  done("input", touch)
+  onTrusted("input", touch)
   // What a form sends is told of by the service, which knows whether it was kept; what was done before comes first.
   on(w, "submit", flush)
   const autoplays = new Set<unknown>()
   on(w, "play", ({ target }) => {
     const autoplay = !!target.muted && (!!target.autoplay || !w.navigator.userActivation?.isActive)
-    if (target.tagName === "VIDEO" && first(target, autoplay ? autoplays : once)) tell("video_play", { video: named(target), autoplay })
+    if (target.tagName === "VIDEO" && first(target, autoplay ? autoplays : once)) tell("video_play", { video: labelOf(target), autoplay })
   })
   on(w, "online", flush)
   on(w, "pageshow", (event) => event.persisted && view())
   on(w, "pagehide", leave)
-  if (given.v) {
+  if (config.v) {
     const navigated = safe(() => {
       inView.clear()
       watched.clear()
@@ -229,8 +229,8 @@ safe(() => {
   }
 
   const start = safe(() => {
-    if (begun || d.prerendering || d.visibilityState === "hidden") return
-    begun = true
+    if (hasStarted || d.prerendering || d.visibilityState === "hidden") return
+    hasStarted = true
     if (answer) scrolled()
     else {
       view()
@@ -255,7 +255,7 @@ safe(() => {
 // hidden by fields of these names.
 
 /** What its author calls an element; never what it says. */
-const named = (element: Element) =>
+const labelOf = (element: Element) =>
   attribute(element, "data-cta") || attribute(element, "id") || attribute(element, "name") || element.tagName.toLowerCase()
 
 const attribute = (element: Element, name: string) => element.getAttribute(name) ?? ""

@@ -78,15 +78,15 @@ export interface Browser extends Target {
   }
   getComputedStyle(element: Element): { readonly overflowY: string }
   getSelection(): { readonly isCollapsed: boolean; containsNode(node: Element, inPart: boolean): boolean } | null
-  readonly MutationObserver: new (heard: () => void) => { observe(target: Target, options: { childList: true; subtree: true }): void }
+  readonly MutationObserver: new (callback: () => void) => { observe(target: Target, options: { childList: true; subtree: true }): void }
   readonly IntersectionObserver: new (
-    heard: (seen: readonly Seen[]) => void,
+    callback: (entries: readonly Seen[]) => void,
     options: { threshold: readonly number[] },
   ) => { observe(element: Element): void; disconnect(): void }
 }
 
 /** What the served page says to the beacon, in its script element. */
-export interface Given {
+export interface BeaconConfig {
   /** Where events go. */
   readonly u: string
   /** The page envelope. */

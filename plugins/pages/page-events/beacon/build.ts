@@ -10,10 +10,10 @@ export async function generatedBeacon(): Promise<{ file: string; text: string }[
   const vitals = await bundle("./vitals.ts", "esm", {})
   const version = createHash("sha256").update(vitals).digest("hex").slice(0, 12)
   const beacon = await bundle("./beacon.ts", "iife", { vitalsPath: JSON.stringify(`beacon-vitals.js?v=${version}`) })
-  const written = (text: string) => `\`${text.replace(/[\\`]|\$\{/g, "\\$&")}\``
+  const templateLiteral = (text: string) => `\`${text.replace(/[\\`]|\$\{/g, "\\$&")}\``
   const constants = [
-    `export const beacon = ${written(beacon)}\n`,
-    `export const vitals = ${written(vitals)}\n`,
+    `export const beacon = ${templateLiteral(beacon)}\n`,
+    `export const vitals = ${templateLiteral(vitals)}\n`,
     `export const vitalsVersion = ${JSON.stringify(version)}\n`,
   ]
   const head =

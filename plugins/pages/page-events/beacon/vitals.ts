@@ -2,6 +2,6 @@
 import { onCLS, onINP, onLCP } from "web-vitals"
 import type { Vital } from "./browser.ts"
 
-export function watch(heard: (vital: Vital) => void): void {
-  for (const each of [onLCP, onINP, onCLS]) each(({ name, value }) => heard({ name, value: Math.round(value * 10_000) / 10_000 }))
+export function watch(report: (vital: Vital) => void): void {
+  for (const observe of [onLCP, onINP, onCLS]) observe(({ name, value }) => report({ name, value: Math.round(value * 10_000) / 10_000 }))
 }

@@ -9,8 +9,8 @@ const clickIds = ["gclid", "gbraid", "wbraid", "dclid", "fbclid", "msclkid", "tt
 const campaignFields = [...utm, "click_id", "click_id_type"] as const
 
 /** The campaign that a page says: its address's, or else the session's, as far as either has one. */
-export function campaignOr(said: Partial<PageEnvelope>, session: Readonly<Record<string, string>> = {}): Partial<PageEnvelope> {
-  if (campaignFields.some((name) => said[name])) return {}
+export function campaignOr(envelope: Partial<PageEnvelope>, session: Readonly<Record<string, string>> = {}): Partial<PageEnvelope> {
+  if (campaignFields.some((name) => envelope[name])) return {}
   return Object.fromEntries(campaignFields.flatMap((name) => (session[name] ? [[name, session[name]]] : [])))
 }
 

@@ -25,12 +25,12 @@ const ofOwner = /^(?:event_not_storable|event_refused|reply_refused|transform_\w
 const unaccepted = "This page cannot accept the form, and a retry would fail as well. Please tell the page's owner."
 
 export async function takeForm(deps: FormDeps, request: RouteRequest): Promise<RouteResponse> {
-  const found = await deps.serving.published(request)
-  if (!found) return notFound()
-  const page = formPath(found)
+  const publicPage = await deps.serving.published(request)
+  if (!publicPage) return notFound()
+  const page = formPath(publicPage)
   const navigated = /\btext\/html\b/.test(request.headers["accept"] ?? "")
-  const given = { contentType: request.headers["content-type"] ?? "application/json", body: Buffer.from(await request.body()) }
-  const answer = await deliver(deps, request, found, given)
+  const body = { contentType: request.headers["content-type"] ?? "application/json", body: Buffer.from(await request.body()) }
+  const answer = await deliver(deps, request, publicPage, body)
   if (!answer) {
     if (navigated) return refusedForm({ status: 404, why: unconnected, page, own: deps.serving.origins })
     throw new AppError("not_found", unconnected, { reason: "form_not_connected" })
@@ -43,16 +43,16 @@ export async function takeForm(deps: FormDeps, request: RouteRequest): Promise<R
       page,
       own: deps.serving.origins,
       retryAfter: answer.headers["retry-after"],
-      again: againOf(answer, given),
+      again: againOf(answer, body),
     })
   return { status: answer.status, headers: { "Cache-Control": "no-store", ...answer.headers }, body: answer.body }
 }
 
 /** Undefined where no active pipeline takes the page's forms. */
-async function deliver(deps: FormDeps, request: RouteRequest, found: PublicPage, given: PageBody): Promise<PipelineAnswer | undefined> {
-  const endpoint = await deps.parts.formTarget(found.organization, found.page)
+async function deliver(deps: FormDeps, request: RouteRequest, page: PublicPage, submitted: PageBody): Promise<PipelineAnswer | undefined> {
+  const endpoint = await deps.parts.formTarget(page.organization, page.page)
   if (endpoint === undefined) return undefined
-  const { contentType, body } = await withEnvelope(given, (said) => deps.serving.visits.envelopeOf(request, found, said))
+  const { contentType, body } = await withEnvelope(submitted, (fields) => deps.serving.visits.envelopeOf(request, page, fields))
   try {
     return await deps.engine.receive(endpoint, {
       method: "POST",
@@ -78,8 +78,8 @@ function reasonOf({ status, body }: PipelineAnswer): string {
 }
 
 /** What can be put right, of a form whose fields were refused; and what was entered, where the same may be taken another time. */
-function againOf({ status, body }: PipelineAnswer, { contentType, body: sent }: PageBody): RefusedForm["again"] {
-  const form = status === 400 || status === 429 || status >= 500 ? readForm(contentType, sent) : undefined
+function againOf({ status, body }: PipelineAnswer, { contentType, body: requestBody }: PageBody): RefusedForm["again"] {
+  const form = status === 400 || status === 429 || status >= 500 ? readForm(contentType, requestBody) : undefined
   if (!form || form.problem !== undefined) return undefined
   return { fields: form.fields, problems: status === 400 ? problemsIn(body) : [] }
 }
@@ -128,11 +128,11 @@ interface PageBody {
 const prefix = "_envelope."
 const urlencoded = "application/x-www-form-urlencoded"
 
-async function withEnvelope(given: PageBody, complete: Complete): Promise<PageBody> {
-  const form = isJsonText(given.contentType, given.body) ? undefined : readForm(given.contentType, given.body)
-  if (!form) return (await asJson(given, complete)) ?? given
+async function withEnvelope(body: PageBody, complete: Complete): Promise<PageBody> {
+  const form = isJsonText(body.contentType, body.body) ? undefined : readForm(body.contentType, body.body)
+  if (!form) return (await asJson(body, complete)) ?? body
   if (form.files && form.problem?.kind === "file") return await withFiles(form.files, await asForm(form.fields, complete))
-  return form.problem === undefined ? await asForm(form.fields, complete) : given
+  return form.problem === undefined ? await asForm(form.fields, complete) : body
 }
 
 /** The fields again as multipart, which alone holds files. */
@@ -146,8 +146,8 @@ async function withFiles(files: readonly ReceivedFile[], { body }: PageBody): Pr
 
 async function asForm(fields: FormFields, complete: Complete): Promise<PageBody> {
   const isEnvelope = ([name]: FormFields[number]) => name.startsWith(prefix)
-  const said = fields.filter(isEnvelope).map(([name, value]): Said => [name.slice(prefix.length), value])
-  const envelope = Object.entries(await complete(withoutEmpty(said)))
+  const envelopeFields = fields.filter(isEnvelope).map(([name, value]): Said => [name.slice(prefix.length), value])
+  const envelope = Object.entries(await complete(withoutEmpty(envelopeFields)))
   const all = [...fields.filter((field) => !isEnvelope(field)), ...envelope.map(([name, value]) => [prefix + name, String(value)])]
   return { contentType: urlencoded, body: Buffer.from(new URLSearchParams(all as [string, string][]).toString()) }
 }
@@ -167,6 +167,6 @@ async function asJson({ contentType, body }: PageBody, complete: Complete): Prom
 
 type Said = [name: string, value: unknown]
 
-function withoutEmpty(said: Said[]): Record<string, unknown> {
-  return Object.fromEntries(said.filter(([, value]) => value !== ""))
+function withoutEmpty(entries: Said[]): Record<string, unknown> {
+  return Object.fromEntries(entries.filter(([, value]) => value !== ""))
 }

@@ -38,7 +38,7 @@ export function prepare(html: string): Prepared {
   // A document without a head element gets it where the parser would make one.
   const at = ends["head"] ?? ends["html"] ?? ends["!doctype"] ?? (html.startsWith(byteOrderMark) ? byteOrderMark.length : 0)
   const head = { at, what: "head" as const, name: "" }
-  return { html, insertions: [head, ...forms, ...open.unended()].sort((one, other) => one.at - other.at) }
+  return { html, insertions: [head, ...forms, ...open.unended()].sort((left, right) => left.at - right.at) }
 }
 
 /**

@@ -59,12 +59,14 @@ function formOf(path: string, fields: FormFields, problems: readonly FieldProble
 function fieldOf(name: string, value: string, problems: readonly FieldProblem[]): string {
   const [label, text] = [escapeAttribute(name), escapeAttribute(value)]
   if (name.startsWith("_envelope.") || name === "is_test") return `<input type="hidden" name="${label}" value="${text}">`
-  const said = problems.map(({ message }) => `<strong style="display:block;color:#b00020">${escapeAttribute(message)}</strong>`).join("")
-  const invalid = said === "" ? "" : ' aria-invalid="true"'
+  const messages = problems
+    .map(({ message }) => `<strong style="display:block;color:#b00020">${escapeAttribute(message)}</strong>`)
+    .join("")
+  const invalid = messages === "" ? "" : ' aria-invalid="true"'
   const input = /[\r\n]/.test(value)
     ? `<textarea name="${label}" rows="5" ${control}${invalid}>\n${text}</textarea>`
     : `<input name="${label}" value="${text}" ${control}${invalid}>`
-  return `<p><label>${label}${said}${input}</label></p>`
+  return `<p><label>${label}${messages}${input}</label></p>`
 }
 
 /** The field that a pointer leads to. */

@@ -72,20 +72,20 @@ export class PageServing {
   async serve(request: RouteRequest): Promise<RouteResponse> {
     const elsewhere = this.#elsewhere(request)
     if (elsewhere) return elsewhere
-    const found = await this.published(request)
-    if (!found) return notFound()
-    const { organization, page } = found
+    const publicPage = await this.published(request)
+    if (!publicPage) return notFound()
+    const { organization, page } = publicPage
     const { visitors, parts } = this.#deps
     const refusesTracking = this.visits.refusesTracking(request)
     const { visitor, cookie } = await this.visits.shownTo(request, organization)
-    const preview = await this.#preview(request, found)
+    const preview = await this.#preview(request, publicPage)
     const variant = preview ?? chooseVariant(page.variants, visitor, page.id)
     if (!variant) return notFound()
     const endpoint = refusesTracking ? undefined : await parts.eventTarget(organization, page)
     const session = endpoint === undefined ? undefined : await visitors.session(organization.id, visitor)
     const campaign = campaignOf(request.query)
     const envelope: PageEnvelope = {
-      page_url: this.visits.addressOf(found),
+      page_url: this.visits.addressOf(publicPage),
       artifact_id: page.id,
       variant: variant.key,
       ...(refusesTracking ? {} : { visitor_id: visitor }),
@@ -94,12 +94,12 @@ export class PageServing {
       ...campaignOr(campaign, session?.campaign),
     }
     const { visitor_id = "", session_id = "" } = envelope
-    const shown = { organization: organization.id, page: page.id, visitor: visitor_id, session: session_id, variant: variant.key }
-    const proved = { ...envelope, visitor_proof: visitors.prove(shown, session?.begins ?? false) }
+    const visit = { organization: organization.id, page: page.id, visitor: visitor_id, session: session_id, variant: variant.key }
+    const proved = { ...envelope, visitor_proof: visitors.prove(visit, session?.begins ?? false) }
     // Requests at unload carry no headers of a test runner, so the page itself says that the visit is a test.
     const isTest = preview !== undefined || taggedAsTest(request.headers)
     const head = endpoint === undefined ? "" : this.#beacon(endpoint, proved, { isTest, singlePage: page.single_page === true })
-    const html = this.#filled(found, variant, { head, form: hiddenFields(proved, isTest) })
+    const html = this.#filled(publicPage, variant, { head, form: hiddenFields(proved, isTest) })
     return { headers: cookie === undefined ? this.headers() : { ...this.headers(), "Set-Cookie": cookie }, body: html }
   }
 
@@ -108,8 +108,8 @@ export class PageServing {
     const address = this.visits.addressOf(of)
     const envelope = { page_url: address, artifact_id: of.page.id, variant: variant.key }
     const html = this.#filled(of, variant, { head: "", form: hiddenFields(envelope, true) })
-    const taken = (await this.#deps.parts.formTarget(of.organization, of.page)) !== undefined
-    return { address, html, headers: this.headers(), thanks: taken ? `${address}#${thankYouAnchor}` : undefined }
+    const hasTarget = (await this.#deps.parts.formTarget(of.organization, of.page)) !== undefined
+    return { address, html, headers: this.headers(), thanks: hasTarget ? `${address}#${thankYouAnchor}` : undefined }
   }
 
   /** The page of a path, where anybody may see it. */
@@ -134,45 +134,47 @@ export class PageServing {
 
   /** `?variant=` counts for who has a key of this organization; for everybody else it is as if it were not there. */
   async #preview(request: RouteRequest, { organization, page }: PublicPage): Promise<Variant | undefined> {
-    const wanted = request.query.get("variant")
+    const variantKey = request.query.get("variant")
     const bearer = /^Bearer +(\S+)$/i.exec(request.headers["authorization"] ?? "")?.[1]
-    if (wanted === null || bearer === undefined) return undefined
+    if (variantKey === null || bearer === undefined) return undefined
     const { requestId, log, address } = request
     const credentials = { bearer, organization: organization.slug, surface: "rest" as const, address, requestId, log }
     const caller = await this.#deps.authenticator.authenticate(credentials).catch(() => undefined)
     const may = caller?.organization?.id === organization.id && (caller.scopes === undefined || caller.scopes.has("pages:read"))
     if (!may) return undefined
-    const found = page.variants.find(({ key }) => key === wanted)
-    if (found) return found
+    const variant = page.variants.find(({ key }) => key === variantKey)
+    if (variant) return variant
     const keys = page.variants.map(({ key }) => key).join(", ")
-    throw new AppError("not_found", `The page has no variant "${wanted.slice(0, 64)}"; it has ${keys}.`, { reason: "variant_not_found" })
+    throw new AppError("not_found", `The page has no variant "${variantKey.slice(0, 64)}"; it has ${keys}.`, {
+      reason: "variant_not_found",
+    })
   }
 
   #beacon(endpoint: string, envelope: object, { isTest, singlePage }: { isTest: boolean; singlePage: boolean }): string {
     const base = this.origin
-    const given = {
+    const data = {
       u: `${base}/v1/inbound/${endpoint}`,
       e: envelope,
       ...(isTest ? { t: 1 } : {}),
       ...(singlePage ? { v: 1 } : {}),
       ...(this.#deps.settings.honour_gpc ? { g: 1 } : {}),
     }
-    return `<script defer src="${escapeAttribute(base)}/v1/beacon.js" data-mr="${escapeAttribute(JSON.stringify(given))}"></script>`
+    return `<script defer src="${escapeAttribute(base)}/v1/beacon.js" data-mr="${escapeAttribute(JSON.stringify(data))}"></script>`
   }
 
-  #filled(shown: PublicPage, variant: Variant, parts: Omit<Parts, "tag">): string {
+  #filled(page: PublicPage, variant: Variant, parts: Omit<Parts, "tag">): string {
     // Even where nothing takes the form yet: without them a browser puts what was entered into the address.
-    const tag = ` action="${escapeAttribute(formPath(shown))}" method="post"`
-    return fill(this.#prepare(shown.page, variant), { ...parts, tag })
+    const tag = ` action="${escapeAttribute(formPath(page))}" method="post"`
+    return fill(this.#prepare(page.page, variant), { ...parts, tag })
   }
 
   #prepare(page: StoredPage, variant: Variant): Prepared {
     const key = `${page.id} ${page.revision} ${variant.key}`
-    const known = this.#prepared.get(key)
-    if (known) return known
-    const made = prepare(variant.html)
-    this.#prepared.set(key, made)
-    return made
+    const prepared = this.#prepared.get(key)
+    if (prepared) return prepared
+    const created = prepare(variant.html)
+    this.#prepared.set(key, created)
+    return created
   }
 }
 

@@ -5,7 +5,7 @@ import type { Variant } from "../page.ts"
 
 /** Undefined only where nothing has a weight. Weights are taken in the order of the keys, so that reordering variants moves nobody. */
 export function chooseVariant(variants: readonly Variant[], visitor: string, page: string): Variant | undefined {
-  const weighted = variants.filter(({ weight }) => weight > 0).sort((one, other) => (one.key < other.key ? -1 : 1))
+  const weighted = variants.filter(({ weight }) => weight > 0).sort((left, right) => (left.key < right.key ? -1 : 1))
   const total = weighted.reduce((sum, { weight }) => sum + weight, 0)
   const hash = createHash("sha256")
     .update(JSON.stringify([page, visitor]))
@@ -22,6 +22,6 @@ export function chooseVariant(variants: readonly Variant[], visitor: string, pag
  * What a visitor was shown, as what they send says: a variant that the page has, or one that is proven though the page has
  * it no more. "" for any other, since whichever were chosen now may never have been shown.
  */
-export function shownVariant(variants: readonly Variant[], said: string, isProven: boolean): string {
-  return isProven || variants.some(({ key }) => key === said) ? said : ""
+export function shownVariant(variants: readonly Variant[], variantKey: string, isProven: boolean): string {
+  return isProven || variants.some(({ key }) => key === variantKey) ? variantKey : ""
 }

@@ -57,31 +57,31 @@ export class Visits {
    */
   async envelopeOf(
     request: Request,
-    found: PublicPage,
-    { visitor_proof: proof, ...said }: Readonly<Record<string, unknown>>,
+    publicPage: PublicPage,
+    { visitor_proof: proof, ...fields }: Readonly<Record<string, unknown>>,
   ): Promise<Record<string, unknown>> {
-    const { organization, page } = found
-    const named = said["visitor_id"]
-    const visitor = typeof named === "string" ? named : await this.#known(request, organization)
+    const { organization, page } = publicPage
+    const visitorId = fields["visitor_id"]
+    const visitor = typeof visitorId === "string" ? visitorId : await this.#known(request, organization)
     const chosen = visitor === undefined ? undefined : chooseVariant(page.variants, visitor, page.id)
-    const session = visitor === undefined ? undefined : await this.#session(request, found, visitor)
-    const given = { ...campaignOf(request.query), ...said }
+    const session = visitor === undefined ? undefined : await this.#session(request, publicPage, visitor)
+    const campaign = { ...campaignOf(request.query), ...fields }
     return {
-      ...(named === undefined && visitor !== undefined && !this.refusesTracking(request) ? { visitor_id: visitor } : {}),
-      ...(named === undefined && session ? { session_id: session.id } : {}),
-      ...(said["session_id"] === undefined || said["session_id"] === session?.id ? campaignOr(given, session?.campaign) : {}),
-      ...given,
-      page_url: this.addressOf(found),
+      ...(visitorId === undefined && visitor !== undefined && !this.refusesTracking(request) ? { visitor_id: visitor } : {}),
+      ...(visitorId === undefined && session ? { session_id: session.id } : {}),
+      ...(fields["session_id"] === undefined || fields["session_id"] === session?.id ? campaignOr(campaign, session?.campaign) : {}),
+      ...campaign,
+      page_url: this.addressOf(publicPage),
       artifact_id: page.id,
-      variant: said["variant"] === undefined ? (chosen?.key ?? "") : this.#shownVariant(found, said, proof),
+      variant: fields["variant"] === undefined ? (chosen?.key ?? "") : this.#shownVariant(publicPage, fields, proof),
     }
   }
 
-  #shownVariant({ organization, page }: PublicPage, said: Readonly<Record<string, unknown>>, proof: unknown): string {
+  #shownVariant({ organization, page }: PublicPage, fields: Readonly<Record<string, unknown>>, proof: unknown): string {
     const text = (value: unknown) => (typeof value === "string" ? value : "")
-    const variant = text(said["variant"])
-    const shown = { organization: organization.id, page: page.id, visitor: text(said["visitor_id"]), session: text(said["session_id"]) }
-    const proven = this.#deps.visitors.proven({ ...shown, variant }, text(proof))
+    const variant = text(fields["variant"])
+    const visit = { organization: organization.id, page: page.id, visitor: text(fields["visitor_id"]), session: text(fields["session_id"]) }
+    const proven = this.#deps.visitors.proven({ ...visit, variant }, text(proof))
     return shownVariant(page.variants, variant, proven !== undefined)
   }
 

@@ -30,7 +30,7 @@ const maxRemembered = 500
 export async function startFilteringProxy(args: ProxyArgs): Promise<FilteringProxy> {
   const failures = new Map<string, AppError>()
   const open = new Set<Duplex>()
-  const gone = new AbortController()
+  const controller = new AbortController()
   let received = 0
 
   const fail = (target: string, error: unknown) => {
@@ -47,7 +47,7 @@ export async function startFilteringProxy(args: ProxyArgs): Promise<FilteringPro
       const before = received
       received += chunk.length
       if (received <= args.maxBytes) return
-      for (const one of open) one.destroy()
+      for (const stream of open) stream.destroy()
       if (before <= args.maxBytes) args.exceeded()
     })
     return socket
@@ -57,7 +57,7 @@ export async function startFilteringProxy(args: ProxyArgs): Promise<FilteringPro
       const details = { reason: "response_too_large", max_bytes: args.maxBytes } as const
       throw new AppError("resource_exhausted", "The traffic limit is reached.", details)
     }
-    const socket = await args.sockets.open(host, port, gone.signal)
+    const socket = await args.sockets.open(host, port, controller.signal)
     return counted(socket)
   }
 
@@ -93,9 +93,9 @@ export async function startFilteringProxy(args: ProxyArgs): Promise<FilteringPro
   }
 
   async function forward(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const asked = parseForwarded(request.method ?? "", request.url ?? "", args.own)
-    if (!asked) return void response.writeHead(400).end()
-    const { host, port, path, ours, sends } = asked
+    const forwarded = parseForwarded(request.method ?? "", request.url ?? "", args.own)
+    if (!forwarded) return void response.writeHead(400).end()
+    const { host, port, path, ours, sends } = forwarded
     const target = targetOf(host, port)
     try {
       if (sends)
@@ -120,7 +120,7 @@ export async function startFilteringProxy(args: ProxyArgs): Promise<FilteringPro
     failureAt: (target) => failures.get(target),
     close: () =>
       new Promise((resolve) => {
-        gone.abort()
+        controller.abort()
         server.close(() => resolve())
         for (const socket of open) socket.destroy()
       }),

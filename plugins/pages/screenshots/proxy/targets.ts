@@ -71,16 +71,16 @@ const hopByHop = new Set([
 
 /** Raw header pairs without those that are between neighbours only (RFC 9110, section 7.6.1). */
 export function forwardedHeaders(raw: readonly string[]): string[] {
-  const named = new Set<string>()
+  const names = new Set<string>()
   for (let at = 0; at + 1 < raw.length; at += 2) {
-    if (raw[at]?.toLowerCase() === "connection") for (const one of (raw[at + 1] ?? "").split(",")) named.add(one.trim().toLowerCase())
+    if (raw[at]?.toLowerCase() === "connection") for (const name of (raw[at + 1] ?? "").split(",")) names.add(name.trim().toLowerCase())
   }
-  const kept: string[] = []
+  const headers: string[] = []
   for (let at = 0; at + 1 < raw.length; at += 2) {
     const name = raw[at] ?? ""
-    if (!hopByHop.has(name.toLowerCase()) && !named.has(name.toLowerCase())) kept.push(name, raw[at + 1] ?? "")
+    if (!hopByHop.has(name.toLowerCase()) && !names.has(name.toLowerCase())) headers.push(name, raw[at + 1] ?? "")
   }
-  return kept
+  return headers
 }
 
 function bare(host: string): string {

@@ -2,8 +2,8 @@
 import { type Browser, type BrowserContext, chromium, type Page, type Request, type Route } from "playwright-core"
 import { isOwnPage, type OwnPages } from "../proxy/targets.ts"
 import { missingGlyphs } from "./glyphs.ts"
-import type { GivenDocument, RenderTask, Seen } from "./order.ts"
-import { perform, reveal, settle } from "./perform.ts"
+import type { HtmlDocument, RenderTask, Seen } from "./order.ts"
+import { awaitIdle, perform, reveal } from "./perform.ts"
 import { visibleText } from "./visible-text.ts"
 
 /** A page that did not come, and why as far as the browser knows. */
@@ -72,7 +72,7 @@ async function open(page: Page, task: RenderTask, navigation: Navigation): Promi
     if (!text.includes(aborted)) throw navigation.failure(text)
   }
   await page.waitForLoadState("load", { timeout: Math.min(loadMs, task.deadlineMs) }).catch(() => undefined)
-  await settle(page)
+  await awaitIdle(page)
   if (isNowhere(page)) throw navigation.failure("")
 }
 
@@ -88,11 +88,11 @@ interface Navigation {
 }
 
 function watchNavigation(page: Page): Navigation {
-  let asked: string | undefined
+  let url: string | undefined
   let failed: { text: string; url: string } | undefined
   const isMain = (request: Request) => request.isNavigationRequest() && request.frame() === page.mainFrame()
   page.on("request", (request) => {
-    if (isMain(request)) asked = request.url()
+    if (isMain(request)) url = request.url()
   })
   let answered = 0
   page.on("response", (response) => {
@@ -107,7 +107,7 @@ function watchNavigation(page: Page): Navigation {
     status: () => answered,
     failure(otherwise) {
       const text = failed?.text || /net::\w+/.exec(otherwise)?.[0] || otherwise.split("\n")[0]?.slice(0, 200) || "the page has no document"
-      return new PageFailure(`The page could not be opened (${text}).`, failed?.url ?? asked)
+      return new PageFailure(`The page could not be opened (${text}).`, failed?.url ?? url)
     },
   }
 }
@@ -168,7 +168,7 @@ interface Giving {
 async function giveDocument(page: Page, { url, own, document }: RenderTask): Promise<Giving> {
   let refused = false
   const { pathname } = new URL(url)
-  const isThere = (asked: URL) => own.origins.includes(asked.origin) && asked.pathname === pathname
+  const isThere = (address: URL) => own.origins.includes(address.origin) && address.pathname === pathname
   if (document === undefined) return { refused: () => false }
   await page.route(isThere, async (route) => {
     const request = route.request()
@@ -181,7 +181,7 @@ async function giveDocument(page: Page, { url, own, document }: RenderTask): Pro
   return { refused: () => refused }
 }
 
-function giving(route: Route, { html, headers }: GivenDocument): Promise<void> {
+function giving(route: Route, { html, headers }: HtmlDocument): Promise<void> {
   return route.fulfill({ body: html, headers: { ...headers } })
 }
 

@@ -16,7 +16,7 @@ export interface Chromium {
 export function chromiumOf(settings: { readonly executable: string | undefined; readonly folder: string }): () => Promise<Chromium> {
   let unpacking: Promise<Chromium> | undefined
   return async () => {
-    if (settings.executable !== undefined) return await given(settings.executable)
+    if (settings.executable !== undefined) return await executableOf(settings.executable)
     unpacking ??= unpacked(settings.folder)
     try {
       return await unpacking
@@ -29,7 +29,7 @@ export function chromiumOf(settings: { readonly executable: string | undefined; 
 }
 
 /** Looked for before anything is started for a render: a mistyped path would cost a process each time. */
-async function given(executable: string): Promise<Chromium> {
+async function executableOf(executable: string): Promise<Chromium> {
   try {
     await access(executable, constants.X_OK)
   } catch (error) {

@@ -31,11 +31,11 @@ export async function launchChromium(task: RenderTask): Promise<Launched> {
   }
 }
 
-function remedy(task: RenderTask, attempt: Attempt, said: string): Attempt | undefined {
-  if (/error while loading shared libraries/.test(said) && !attempt.libraries && task.libraries) {
+function remedy(task: RenderTask, attempt: Attempt, output: string): Attempt | undefined {
+  if (/error while loading shared libraries/.test(output) && !attempt.libraries && task.libraries) {
     return { ...attempt, libraries: task.libraries }
   }
-  const refused = /no usable sandbox|without --no-sandbox|setuid sandbox|namespace|operation not permitted/i.test(said)
+  const refused = /no usable sandbox|without --no-sandbox|setuid sandbox|namespace|operation not permitted/i.test(output)
   if (refused && attempt.sandbox && task.sandbox === "auto") return { ...attempt, sandbox: false }
   return undefined
 }
@@ -46,20 +46,20 @@ function start(task: RenderTask, { sandbox, libraries }: Attempt): Promise<Omit<
   const env = libraries ? { ...process.env, LD_LIBRARY_PATH: libraries } : process.env
   const browser = spawn(task.executable, flags, { stdio: ["ignore", "ignore", "pipe"], env })
   return new Promise((resolve) => {
-    let said = ""
+    let output = ""
     browser.stderr.setEncoding("utf8")
     browser.stderr.on("data", (text: string) => {
-      said = (said + text).slice(-keptOutput)
-      const socket = /DevTools listening on (ws:\/\/127\.0\.0\.1:\d+\/\S+)/.exec(said)?.[1]
+      output = (output + text).slice(-keptOutput)
+      const socket = /DevTools listening on (ws:\/\/127\.0\.0\.1:\d+\/\S+)/.exec(output)?.[1]
       if (socket) resolve({ socket, process: browser })
     })
     browser.once("error", (error) => resolve(error.message))
-    browser.once("close", (code, signal) => resolve(`${said}\n(ended by ${signal ?? `code ${code}`})`))
+    browser.once("close", (code, signal) => resolve(`${output}\n(ended by ${signal ?? `code ${code}`})`))
   })
 }
 
-function lastLines(said: string): string {
-  return said.trim().split("\n").slice(-3).join(" ").slice(0, 600)
+function lastLines(output: string): string {
+  return output.trim().split("\n").slice(-3).join(" ").slice(0, 600)
 }
 
 // How Chromium is started: everything through the proxy (loopback names too), nothing that goes around it (UDP, its own

@@ -2,7 +2,7 @@
 import type { Instruction, Viewport } from "../instructions.ts"
 import type { OwnPages } from "../proxy/targets.ts"
 
-export interface GivenDocument {
+export interface HtmlDocument {
   readonly html: string
   readonly headers: Readonly<Record<string, string>>
   /** Where the sender of one of its forms is redirected; undefined where nothing takes them. */
@@ -12,7 +12,7 @@ export interface GivenDocument {
 export interface RenderOrder {
   readonly url: string
   /** The document at `url`, with any query, given instead of fetched; its resources are fetched. */
-  readonly document?: GivenDocument
+  readonly document?: HtmlDocument
   readonly viewport: Viewport
   readonly full_page: boolean
   readonly instructions: readonly Instruction[]

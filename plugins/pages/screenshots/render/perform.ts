@@ -15,12 +15,12 @@ export async function perform(page: Page, instructions: readonly Instruction[]):
     } catch (cause) {
       throw new Error(`instructions[${index}] (${instruction.action}) failed: ${reasonOf(instruction, cause)}`, { cause })
     }
-    if (instruction.action === "click") await settle(page)
+    if (instruction.action === "click") await awaitIdle(page)
   }
 }
 
 /** What a page still loads may finish; one that never stops is not waited for. */
-export async function settle(page: Page): Promise<void> {
+export async function awaitIdle(page: Page): Promise<void> {
   await page.waitForLoadState("networkidle", { timeout: settleMs }).catch(() => undefined)
 }
 
@@ -31,7 +31,7 @@ export async function reveal(page: Page, windowHeight: number): Promise<void> {
   const painted = "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
   const last = Math.min(height, maxRevealed)
   for (let y = 0; y < last; y += windowHeight) await page.evaluate(`window.scrollTo({ top: ${y}, behavior: "instant" }), ${painted}`)
-  await settle(page)
+  await awaitIdle(page)
   await page.evaluate(`window.scrollTo({ top: ${at}, behavior: "instant" }), ${painted}`)
   // What fades in does so now: a picture ends animations, and not transitions that scripts time.
   await page.waitForTimeout(revealMs)

@@ -31,8 +31,8 @@ async function render(task: RenderTask): Promise<RenderAnswer> {
     const browser = await connect(launched.socket)
     return await capture(browser, task, file)
   }
-  const seen = await Promise.race([captured(), ended])
-  return { kind: "done", file, unsandboxed: !launched.sandboxed, seen }
+  const view = await Promise.race([captured(), ended])
+  return { kind: "done", file, unsandboxed: !launched.sandboxed, seen: view }
 }
 
 function answerOf(error: unknown): RenderAnswer {

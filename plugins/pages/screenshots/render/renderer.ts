@@ -76,7 +76,7 @@ export function createRenderer(args: RendererArgs): Renderer {
   const { settings, log } = args
   const chromium = chromiumOf({ executable: settings.executable, folder: args.browserFolder })
   const running = new Set<ConfinedChild>()
-  let taken = 0
+  let count = 0
   let warned = false
   const root = process.getuid?.() === 0
   if (root && settings.sandbox === "on")
@@ -157,14 +157,14 @@ export function createRenderer(args: RendererArgs): Renderer {
 
   return {
     claim() {
-      if (taken >= settings.concurrency) return undefined
-      taken++
-      let held = true
+      if (count >= settings.concurrency) return undefined
+      count++
+      let isHeld = true
       return {
         render,
         release() {
-          if (held) taken--
-          held = false
+          if (isHeld) count--
+          isHeld = false
         },
       }
     },
@@ -176,8 +176,8 @@ export function createRenderer(args: RendererArgs): Renderer {
 
 /** Nothing of the service's own environment, which holds its secrets. */
 function environment(folder: string, { fonts }: Chromium): Record<string, string> {
-  const found = fonts === undefined ? {} : { FONTCONFIG_FILE: fonts }
-  return { PATH: "/usr/local/bin:/usr/bin:/bin", HOME: folder, TMPDIR: folder, LANG: "C.UTF-8", ...found }
+  const fontEnvironment = fonts === undefined ? {} : { FONTCONFIG_FILE: fonts }
+  return { PATH: "/usr/local/bin:/usr/bin:/bin", HOME: folder, TMPDIR: folder, LANG: "C.UTF-8", ...fontEnvironment }
 }
 
 const signature = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a])

@@ -29,29 +29,29 @@ export function sumByPair(comparisons: readonly Comparison[], keys: readonly str
   const pairs: Pair[] = []
   const byPlaces: Pair[][] = []
   const placeOf = (key: string): number => {
-    const known = places.get(key)
-    if (known !== undefined) return known
+    const place = places.get(key)
+    if (place !== undefined) return place
     places.set(key, places.size)
     return places.size - 1
   }
   for (const { a, b, winner, count } of comparisons) {
-    const [one, other] = [placeOf(a), placeOf(b)]
-    const [first, second] = one < other ? [one, other] : [other, one]
+    const [firstPlace, secondPlace] = [placeOf(a), placeOf(b)]
+    const [first, second] = firstPlace < secondPlace ? [firstPlace, secondPlace] : [secondPlace, firstPlace]
     const pair = pairOf(first, second)
     if (winner === "tie") pair.ties += count
-    else if ((winner === "a" ? one : other) === first) pair.firstWins += count
+    else if ((winner === "a" ? firstPlace : secondPlace) === first) pair.firstWins += count
     else pair.secondWins += count
   }
   return { keys: [...places.keys()], pairs }
 
   function pairOf(first: number, second: number): Pair {
     byPlaces[first] ??= []
-    const known = byPlaces[first][second]
-    if (known) return known
-    const made = { first, second, firstWins: 0, secondWins: 0, ties: 0 }
-    byPlaces[first][second] = made
-    pairs.push(made)
-    return made
+    const pair = byPlaces[first][second]
+    if (pair) return pair
+    const created = { first, second, firstWins: 0, secondWins: 0, ties: 0 }
+    byPlaces[first][second] = created
+    pairs.push(created)
+    return created
   }
 }
 
@@ -75,7 +75,7 @@ export function isStronglyConnected({ keys, pairs }: Comparisons): boolean {
 }
 
 function reached(next: readonly (readonly number[])[]): number {
-  const seen = new Set([0])
-  for (const place of seen) for (const other of next[place] ?? []) seen.add(other)
-  return seen.size
+  const connected = new Set([0])
+  for (const place of connected) for (const other of next[place] ?? []) connected.add(other)
+  return connected.size
 }

@@ -36,23 +36,23 @@ export interface FittedStrengths extends Strengths {
 const equalWithin = 1e-8
 
 /** At least one comparison, each of two keys. */
-export function fitRanking(given: readonly Comparison[], model: RankingModel): Fit {
-  const fitted = fitStrengths(given, model)
+export function fitRanking(comparisons: readonly Comparison[], model: RankingModel): Fit {
+  const fitted = fitStrengths(comparisons, model)
   const sorted = fitted.keys
     .map((key, place) => ({ key, strength: fitted.strengths[place] ?? 0, se: standardError(fitted, place), score: scoreOf(place, fitted) }))
-    .sort((one, other) => other.strength - one.strength)
+    .sort((left, right) => right.strength - left.strength)
   let rank = 1
-  const ranking = sorted.map((one, index) => {
+  const ranking = sorted.map((entry, index) => {
     const before = sorted[index - 1]
-    if (!before || before.strength - one.strength > equalWithin) rank = index + 1
-    return { ...one, rank }
+    if (!before || before.strength - entry.strength > equalWithin) rank = index + 1
+    return { ...entry, rank }
   })
   const { tieParameter, regularised, converged, iterations } = fitted
   return { ranking, ...(tieParameter > 0 ? { tie_parameter: tieParameter } : {}), regularised, converged, iterations }
 }
 
-export function fitStrengths(given: readonly Comparison[], model: RankingModel, fitting: Fitting = {}): FittedStrengths {
-  const comparisons = sumByPair(given, fitting.keys)
+export function fitStrengths(inputs: readonly Comparison[], model: RankingModel, fitting: Fitting = {}): FittedStrengths {
+  const comparisons = sumByPair(inputs, fitting.keys)
   const strengths = strengthsOf(comparisons, model, fitting)
   return { ...strengths, keys: comparisons.keys, covariance: covarianceOf(comparisons, strengths) }
 }
@@ -62,8 +62,8 @@ export function standardError({ covariance }: FittedStrengths, place: number): n
 }
 
 /** Of the difference of two strengths. */
-export function standardErrorOfDifference({ covariance }: FittedStrengths, one: number, other: number): number {
-  return Math.sqrt(Math.max(0, covariance.get(one, one) + covariance.get(other, other) - 2 * covariance.get(one, other)))
+export function standardErrorOfDifference({ covariance }: FittedStrengths, first: number, second: number): number {
+  return Math.sqrt(Math.max(0, covariance.get(first, first) + covariance.get(second, second) - 2 * covariance.get(first, second)))
 }
 
 export function scoreOf(place: number, { strengths, tieParameter }: Strengths): number {

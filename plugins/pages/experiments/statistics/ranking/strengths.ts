@@ -72,8 +72,15 @@ export function strengthsOf(
     tieParameter = next
   }
   const logarithms = Array.from(p, Math.log)
-  const centre = logarithms.reduce((sum, one) => sum + one, 0) / logarithms.length
-  return { strengths: logarithms.map((one) => one - centre), tieParameter, regularised, centre, converged: change <= tolerance, iterations }
+  const centre = logarithms.reduce((sum, value) => sum + value, 0) / logarithms.length
+  return {
+    strengths: logarithms.map((value) => value - centre),
+    tieParameter,
+    regularised,
+    centre,
+    converged: change <= tolerance,
+    iterations,
+  }
 }
 
 /** One step of the iteration, with the newest strengths of all others. */
@@ -103,8 +110,8 @@ function opponentsOf({ keys, pairs }: Comparisons): Opponent[][] {
 
 /** The geometric mean becomes 1: only ratios count, and products of many iterations must not leave the range of numbers. */
 function normalise(p: Float64Array): void {
-  const mean = Math.exp(p.reduce((sum, one) => sum + Math.log(one), 0) / p.length)
-  for (const [place, one] of p.entries()) p[place] = one / mean
+  const mean = Math.exp(p.reduce((sum, value) => sum + Math.log(value), 0) / p.length)
+  for (const [place, value] of p.entries()) p[place] = value / mean
 }
 
 /**
@@ -113,20 +120,20 @@ function normalise(p: Float64Array): void {
  */
 function shiftToAverage(p: Float64Array): number {
   let [slope, curvature] = [0, 0]
-  for (const one of p) {
-    const wins = one / (one + 1)
+  for (const value of p) {
+    const wins = value / (value + 1)
     slope += 1 - 2 * wins
     curvature += 2 * wins * (1 - wins)
   }
   const shift = slope / curvature
-  for (const [place, one] of p.entries()) p[place] = one * Math.exp(shift)
+  for (const [place, value] of p.entries()) p[place] = value * Math.exp(shift)
   return shift
 }
 
 function expectedTiesPerUnit({ pairs }: Comparisons, p: Float64Array, v: number): number {
   return pairs.reduce((sum, { first, second, firstWins, secondWins, ties }) => {
-    const [one, other] = [p[first] ?? 1, p[second] ?? 1]
-    const root = Math.sqrt(one * other)
-    return sum + ((firstWins + secondWins + ties) * root) / (one + other + v * root)
+    const [firstStrength, secondStrength] = [p[first] ?? 1, p[second] ?? 1]
+    const root = Math.sqrt(firstStrength * secondStrength)
+    return sum + ((firstWins + secondWins + ties) * root) / (firstStrength + secondStrength + v * root)
   }, 0)
 }
