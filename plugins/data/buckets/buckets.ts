@@ -56,8 +56,8 @@ export function createBuckets(driver: BucketDriver, limits: { readonly maxObject
         await driver.put(organization, checkedKey(organization, key), bytes)
       },
       async get(key, field) {
-        const found = await driver.get(organization, checkedKey(organization, key, field))
-        return found && { ...found, media_type: mediaTypeOf(key) ?? "application/octet-stream" }
+        const object = await driver.get(organization, checkedKey(organization, key, field))
+        return object && { ...object, media_type: mediaTypeOf(key) ?? "application/octet-stream" }
       },
       remove: async (key) => driver.remove(organization, checkedKey(organization, key)),
       async signedUrl(key, expiresAt) {

@@ -42,8 +42,8 @@ export function folderDriver({ folder, ids, macKey, publicUrl }: FolderArgs): Bu
     async get(organization, key) {
       const file = fileOf(organization, key)
       try {
-        const found = await stat(file)
-        return found.isFile() ? { size: found.size, chunks: chunksOf(file) } : undefined
+        const stats = await stat(file)
+        return stats.isFile() ? { size: stats.size, chunks: chunksOf(file) } : undefined
       } catch (cause) {
         if (isMissing(cause)) return undefined
         throw unavailable("read", cause)
@@ -117,9 +117,9 @@ export function checkLink(macKey: Buffer, target: LinkTarget, query: URLSearchPa
   const expires = query.get("expires") ?? ""
   const signature = query.get("signature") ?? ""
   const right = mac(macKey, target, expires)
-  const given = Buffer.from(signature, "base64url")
+  const bytes = Buffer.from(signature, "base64url")
   // Re-encoding refuses other spellings of the same bytes.
-  if (given.toString("base64url") !== signature || !sameBytes(given, right)) return "forged"
+  if (bytes.toString("base64url") !== signature || !sameBytes(bytes, right)) return "forged"
   if (!/^\d{1,15}$/.test(expires)) return "forged"
   return Number(expires) * 1_000 > now ? "valid" : "expired"
 }

@@ -64,13 +64,13 @@ const readObject = defineRoute({
       throw new AppError("permission_denied", "The link's signature does not match.", { reason: "invalid_signature" })
     if (verdict === "expired")
       throw new AppError("permission_denied", "The link has expired; ask for a new one.", { reason: "link_expired" })
-    const found = await deps.buckets.open(organization).get(key)
-    if (!found) throw new AppError("not_found", "The object does not exist.", { reason: "object_not_found" })
+    const object = await deps.buckets.open(organization).get(key)
+    if (!object) throw new AppError("not_found", "The object does not exist.", { reason: "object_not_found" })
     const lifeS = Math.max(0, Math.floor(Number(request.query.get("expires")) - now / 1_000))
     return {
       headers: {
         "Content-Type": mediaTypeOf(key) ?? "application/octet-stream",
-        "Content-Length": String(found.size),
+        "Content-Length": String(object.size),
         "X-Content-Type-Options": "nosniff",
         ...(isDownload(key) && { "Content-Disposition": "attachment" }),
         "Content-Security-Policy": "default-src 'none'; sandbox",
@@ -78,7 +78,7 @@ const readObject = defineRoute({
         "Cross-Origin-Resource-Policy": "cross-origin",
         "Referrer-Policy": "no-referrer",
       },
-      body: found.chunks,
+      body: object.chunks,
     }
   },
 })

@@ -36,11 +36,11 @@ export function s3Driver(settings: S3Settings, deps: { readonly log: Logger; rea
     async get(organization, key) {
       const { sdk, client } = await opened()
       try {
-        const found = await client.send(new sdk.GetObjectCommand({ Bucket, Key: keyOf(organization, key) }))
-        if (!found.Body) return undefined
-        return { size: found.ContentLength ?? 0, chunks: whole(found.Body as unknown as AsyncIterable<Uint8Array>, Bucket) }
+        const object = await client.send(new sdk.GetObjectCommand({ Bucket, Key: keyOf(organization, key) }))
+        if (!object.Body) return undefined
+        return { size: object.ContentLength ?? 0, chunks: whole(object.Body as unknown as AsyncIterable<Uint8Array>, Bucket) }
       } catch (cause) {
-        const { name } = told(cause)
+        const { name } = errorDetails(cause)
         if (name === "NoSuchKey" || name === "NotFound") return undefined
         throw refusal("give", Bucket, cause)
       }
@@ -70,7 +70,7 @@ export function s3Driver(settings: S3Settings, deps: { readonly log: Logger; rea
         await client.send(new sdk.PutObjectCommand({ Bucket, Key, Body: "Millrace can write here.\n", ContentType: "text/plain" }))
         await client.send(new sdk.DeleteObjectCommand({ Bucket, Key }))
       } catch (cause) {
-        const { name, status } = told(cause)
+        const { name, status } = errorDetails(cause)
         const message = `The bucket "${Bucket}"${settings.endpoint ? ` at ${settings.endpoint}` : ""} could not be written to (${name}${status ? `, HTTP ${status}` : ""})`
         if (status === undefined || status >= 500 || status === 429) {
           deps.log.warn(
@@ -117,13 +117,13 @@ async function openClients(settings: S3Settings): Promise<Opened> {
   return { sdk, presign: getSignedUrl, client: at(settings.endpoint), linking: at(settings.public_endpoint ?? settings.endpoint) }
 }
 
-function told(cause: unknown): { name: string; status: number | undefined } {
+function errorDetails(cause: unknown): { name: string; status: number | undefined } {
   const error = cause as { name?: string; code?: string; $metadata?: { httpStatusCode?: number } }
   return { name: error.code ?? error.name ?? "unknown error", status: error.$metadata?.httpStatusCode }
 }
 
 function refusal(what: string, bucket: string, cause: unknown): AppError {
-  const { name, status } = told(cause)
+  const { name, status } = errorDetails(cause)
   const answer = `${name}${status ? `, HTTP ${status}` : ""}`
   return new AppError("unavailable", `The bucket "${bucket}" did not ${what} the object (${answer}).`, { reason: "bucket_unavailable" })
 }

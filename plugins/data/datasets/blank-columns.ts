@@ -27,7 +27,7 @@ export function findingBlanks(filter: Filter, blanks: ReadonlyMap<string, "" | n
   const all: Filter[] = []
   for (const [path, condition] of Object.entries(filter)) {
     if (path === "$and" || path === "$or") {
-      all.push({ [path]: (condition as readonly Filter[]).map((one) => findingBlanks(one, blanks)) })
+      all.push({ [path]: (condition as readonly Filter[]).map((entry) => findingBlanks(entry, blanks)) })
     } else all.push(isText(path, blanks) ? findingBlankText(path, condition) : { [path]: condition })
   }
   return all.length === 1 ? (all[0] as Filter) : all.length === 0 ? {} : { $and: all }
@@ -38,10 +38,10 @@ function isText(path: string, blanks: ReadonlyMap<string, "" | null>): boolean {
 }
 
 function findingBlankText(path: string, condition: Condition): Filter {
-  const wanted = finds(condition, "")
+  const wantsBlank = finds(condition, "")
   // As it stands where that finds them anyway, so that an index can still serve it.
-  if (wanted === finds(condition, undefined)) return { [path]: condition }
-  return wanted
+  if (wantsBlank === finds(condition, undefined)) return { [path]: condition }
+  return wantsBlank
     ? { $or: [{ [path]: condition }, { [path]: { $exists: false } }] }
     : { $and: [{ [path]: condition }, { [path]: { $exists: true } }] }
 }
@@ -52,8 +52,8 @@ function finds(condition: Condition, value: "" | undefined): boolean {
   return Object.entries(condition).every(([operator, operand]) => {
     if (operator === "$eq") return isEqual(value, operand)
     if (operator === "$ne") return !isEqual(value, operand)
-    if (operator === "$in") return listOf(operand).some((one) => isEqual(value, one))
-    if (operator === "$nin") return !listOf(operand).some((one) => isEqual(value, one))
+    if (operator === "$in") return listOf(operand).some((candidate) => isEqual(value, candidate))
+    if (operator === "$nin") return !listOf(operand).some((candidate) => isEqual(value, candidate))
     if (operator === "$exists") return operand === false
     if (operator === "$not") return !finds(operand as Condition, value)
     return compares(value, operator, operand)

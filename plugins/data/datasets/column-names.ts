@@ -15,11 +15,11 @@ export interface RowOfFields {
 }
 
 /** Returns the fields, in a copy if a name cannot be a column. No value is lost: a new name is neither in `fields` nor in `taken`. */
-export function asColumns(fields: Readonly<Record<string, Json>>, taken: ReadonlySet<string>): RowOfFields {
+export function asColumns(fields: Readonly<Record<string, Json>>, reserved: ReadonlySet<string>): RowOfFields {
   if (areSound(fields)) return { values: fields, renamed: unchanged }
   const values: Record<string, Json> = {}
   const renamed: RenamedField[] = []
-  const isTaken = (column: string) => Object.hasOwn(fields, column) || Object.hasOwn(values, column) || taken.has(column)
+  const isTaken = (column: string) => Object.hasOwn(fields, column) || Object.hasOwn(values, column) || reserved.has(column)
   for (const [name, value] of Object.entries(fields)) {
     const problem = problemOfName(name)
     const column = problem === undefined ? name : freeColumn(columnOf(name), isTaken)

@@ -28,9 +28,9 @@ export function typeOfValue(value: Json | undefined): ColumnType | undefined {
 }
 
 /** One entry a column: its type, `json` where it holds several. Text among times is text, and no mixture. */
-export function columnsOf(seen: readonly ColumnSeen[]): { columns: ColumnSeen[]; warnings: string[] } {
+export function columnsOf(observed: readonly ColumnSeen[]): { columns: ColumnSeen[]; warnings: string[] } {
   const byName = new Map<string, Set<ColumnType>>()
-  for (const { name, type } of seen) byName.set(name, (byName.get(name) ?? new Set()).add(type))
+  for (const { name, type } of observed) byName.set(name, (byName.get(name) ?? new Set()).add(type))
   const warnings: string[] = []
   const columns = [...byName].map(([name, types]) => {
     if (types.has("string")) types.delete("date-time")

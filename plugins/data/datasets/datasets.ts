@@ -14,7 +14,7 @@ import {
 } from "#core"
 import { type Row, RowsCollection } from "./collections.ts"
 import { type Dataset, DatasetResource, DatasetsCollection, datasetId, newFields, type Reservations, resolveReference } from "./dataset.ts"
-import { KnownDatasets } from "./known-datasets.ts"
+import { DatasetCache } from "./known-datasets.ts"
 import { keyedRowId } from "./row-identity.ts"
 import { type RowFollower, RowNews } from "./row-news.ts"
 import { type RowQuery, RowScans } from "./row-scans.ts"
@@ -40,7 +40,12 @@ export interface Datasets {
   /** The slug within the organization of `<slug>` or `<org-slug>.<slug>`; throws `invalid_argument` for another organization's, and for a UUID. */
   resolve(reference: string, organization: Owner): string
   /** Stages the dataset that a reference names unless there is one. Staging it in two units of work makes it once. */
-  ensure(work: UnitOfWork, organization: Owner, reference: string, given?: Partial<NewDataset>): Promise<{ slug: string; created: boolean }>
+  ensure(
+    work: UnitOfWork,
+    organization: Owner,
+    reference: string,
+    fields?: Partial<NewDataset>,
+  ): Promise<{ slug: string; created: boolean }>
   /** By slug or UUID. */
   get(organization: string, slugOrId: string): Promise<Dataset | undefined>
   /** As `get`; throws `not_found`. */
@@ -49,7 +54,7 @@ export interface Datasets {
   reserve(slug: string, what: string, options?: { readonly scope?: string }): ReservedDataset
   rows(organization: string): Collection<Row>
   /** What to ask of `rows` for a caller's filter and sort (row-query.ts); throws `invalid_argument`, also for a read that no index would serve in a dataset too large for it. */
-  query(organization: string, dataset: Dataset, asked: { filter: string; sort: string }): Promise<RowQuery>
+  query(organization: string, dataset: Dataset, query: { filter: string; sort: string }): Promise<RowQuery>
   /** Stages that a row goes, and tells who watches its dataset. */
   remove(work: UnitOfWork, organization: string, dataset: Dataset, row: Row): void
   /** Tells of rows written to and removed from each organization's dataset of this slug; one watcher a slug. To be called while services are created. */
@@ -69,7 +74,7 @@ export const RowGuards = defineExtensionPoint<RowGuard>({ id: "datasets.row-guar
 
 /** A dataset that is written through here and nowhere else. */
 export interface ReservedDataset {
-  ensure(work: UnitOfWork, organization: Owner, given: Partial<NewDataset>): Promise<{ slug: string; created: boolean }>
+  ensure(work: UnitOfWork, organization: Owner, fields: Partial<NewDataset>): Promise<{ slug: string; created: boolean }>
   write(work: UnitOfWork, row: Omit<RowToWrite, "dataset" | "scope">): RowResult | Promise<RowResult>
   /** Stages that a row goes, where it is still there. `received_at`: of the event that made it. */
   remove(work: UnitOfWork, organization: Owner, row: { readonly id: string; readonly received_at: string }): void
@@ -107,8 +112,8 @@ export function createDatasets({
   reservations,
   maxScannedRows,
 }: DatasetsDeps): Datasets {
-  const known = new KnownDatasets({ store, invalidation, clock })
-  const writer = new RowWriter(known, invalidation)
+  const datasets = new DatasetCache({ store, invalidation, clock })
+  const writer = new RowWriter(datasets, invalidation)
   const news = new RowNews(live)
   const rowsOf = (organization: string) => store.open(RowsCollection, organization)
   const scans = new RowScans(clock, maxScannedRows)
@@ -120,10 +125,10 @@ export function createDatasets({
     if (refusal) throw refusal
   }
 
-  async function ensure(work: UnitOfWork, organization: Owner, slug: string, given: Partial<NewDataset>) {
-    if (known.peek(organization.id, slug) ?? (await known.load(organization.id, slug))) return { slug, created: false }
-    const made = newDataset(organization.id, slug, { ...given, name: given.name ?? nameOf(slug) }, clock.now())
-    work.in(DatasetsCollection, organization.id).insert(made, { ifPresent: "keep" })
+  async function ensure(work: UnitOfWork, organization: Owner, slug: string, fields: Partial<NewDataset>) {
+    if (datasets.peek(organization.id, slug) ?? (await datasets.load(organization.id, slug))) return { slug, created: false }
+    const dataset = newDataset(organization.id, slug, { ...fields, name: fields.name ?? nameOf(slug) }, clock.now())
+    work.in(DatasetsCollection, organization.id).insert(dataset, { ifPresent: "keep" })
     return { slug, created: true }
   }
 
@@ -131,22 +136,22 @@ export function createDatasets({
     write(work, row) {
       const { organization, values } = row
       refuseReserved(resolveReference(row.dataset, organization.slug))
-      const told = (written: RowResult) => {
-        news.written(work, organization.id, written.dataset_slug, written.row_id, values)
+      const publish = (result: RowResult) => {
+        news.written(work, organization.id, result.dataset_slug, result.row_id, values)
         for (const follower of followers) {
           follower({
             organization: organization.id,
-            dataset: written.dataset_slug,
-            row_id: written.row_id,
+            dataset: result.dataset_slug,
+            row_id: result.row_id,
             values,
             origin: row.origin,
             work,
           })
         }
-        return written
+        return result
       }
-      const written = writer.write(work, row)
-      return written instanceof Promise ? written.then(told) : told(written)
+      const write = writer.write(work, row)
+      return write instanceof Promise ? write.then(publish) : publish(write)
     },
     async requireWritable(organization, rows, receivedAt) {
       for (const guard of guards) await guard(organization, rows, receivedAt)
@@ -159,11 +164,11 @@ export function createDatasets({
         news.deleted(work, organization.id, slug, row.id)
       }
       return {
-        ensure: (work, organization, given) => ensure(work, organization, slug, given),
+        ensure: (work, organization, fields) => ensure(work, organization, slug, fields),
         write: (work, row) => writer.write(work, { ...row, scope, dataset: slug }),
         remove,
         async removeByKey(work, organization, { key, values, received_at }) {
-          const dataset = known.peek(organization.id, slug) ?? (await known.load(organization.id, slug))
+          const dataset = datasets.peek(organization.id, slug) ?? (await datasets.load(organization.id, slug))
           if (dataset) remove(work, organization, { id: keyedRowId(organization.id, dataset, key, values, scope), received_at })
         },
       }
@@ -172,31 +177,31 @@ export function createDatasets({
     get: (organization, slugOrId) => DatasetResource.items.find(store, organization, slugOrId),
     require: (organization, slugOrId) => DatasetResource.items.require(store, organization, slugOrId),
     rows: rowsOf,
-    query: (organization, dataset, asked) => scans.query(rowsOf(organization), organization, dataset, asked, scopes.get(dataset.slug)),
+    query: (organization, dataset, query) => scans.query(rowsOf(organization), organization, dataset, query, scopes.get(dataset.slug)),
     remove(work, organization, dataset, row) {
       writer.remove(work, organization, dataset.slug, { id: row.id, received_at: row.created_at })
       news.deleted(work, organization, dataset.slug, row.id)
     },
     watch: (slug, watcher) => writer.watch(slug, watcher),
-    async ensure(work, organization, reference, given = {}) {
+    async ensure(work, organization, reference, fields = {}) {
       const slug = resolveReference(reference, organization.slug)
       refuseReserved(slug)
-      return ensure(work, organization, slug, given)
+      return ensure(work, organization, slug, fields)
     },
   }
 }
 
 /** The id follows from the slug, which never changes: the same dataset made twice at once is one. */
-function newDataset(organization: string, slug: string, given: NewDataset, now: number): Dataset {
+function newDataset(organization: string, slug: string, fields: NewDataset, now: number): Dataset {
   const at = timestamp(now)
   return {
     ...newFields,
     id: datasetId(organization, slug),
     slug,
-    name: given.name,
-    description: given.description ?? "",
-    class: given.class ?? "table",
-    purpose: given.purpose ?? "",
+    name: fields.name,
+    description: fields.description ?? "",
+    class: fields.class ?? "table",
+    purpose: fields.purpose ?? "",
     status: "active",
     columns: [],
     revision: 1,

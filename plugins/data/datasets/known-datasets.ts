@@ -9,7 +9,7 @@ const maxKnown = 10_000
 /** Milliseconds that one event's staging of a new column keeps others from staging it too. */
 const claimMs = 1_000
 
-export class KnownDataset {
+export class CachedDataset {
   readonly id: string
   readonly organization: string
   readonly slug: string
@@ -56,10 +56,10 @@ export class KnownDataset {
   }
 }
 
-export class KnownDatasets {
+export class DatasetCache {
   readonly #store: Store
-  readonly #known = new Map<string, KnownDataset>()
-  readonly #loading = new Map<string, Promise<KnownDataset | undefined>>()
+  readonly #cached = new Map<string, CachedDataset>()
+  readonly #loading = new Map<string, Promise<CachedDataset | undefined>>()
   readonly clock: Clock
   #generation = 0
 
@@ -69,12 +69,12 @@ export class KnownDatasets {
     invalidation.onChange(datasetsTopic, (key) => this.#drop(key))
   }
 
-  peek(organization: string, slug: string): KnownDataset | undefined {
-    return this.#known.get(keyOf(organization, slug))
+  peek(organization: string, slug: string): CachedDataset | undefined {
+    return this.#cached.get(keyOf(organization, slug))
   }
 
   /** undefined when there is none; that is not kept, so one made now is found at once. */
-  load(organization: string, slug: string): Promise<KnownDataset | undefined> {
+  load(organization: string, slug: string): Promise<CachedDataset | undefined> {
     const key = keyOf(organization, slug)
     const under = this.#loading.get(key)
     if (under) return under
@@ -85,24 +85,24 @@ export class KnownDatasets {
     return loading
   }
 
-  async #read(organization: string, slug: string): Promise<KnownDataset | undefined> {
+  async #read(organization: string, slug: string): Promise<CachedDataset | undefined> {
     const generation = this.#generation
     const stored = await this.#store.open(DatasetsCollection, organization).first({ slug })
     if (!stored) return undefined
-    const known = new KnownDataset(organization, stored)
-    if (generation !== this.#generation) return known
-    if (this.#known.size >= maxKnown) this.#known.clear()
-    this.#known.set(keyOf(organization, slug), known)
-    return known
+    const dataset = new CachedDataset(organization, stored)
+    if (generation !== this.#generation) return dataset
+    if (this.#cached.size >= maxKnown) this.#cached.clear()
+    this.#cached.set(keyOf(organization, slug), dataset)
+    return dataset
   }
 
   #drop(key: string): void {
     this.#generation++
     if (key === allKeys) {
-      this.#known.clear()
+      this.#cached.clear()
       this.#loading.clear()
     } else {
-      this.#known.delete(key)
+      this.#cached.delete(key)
       this.#loading.delete(key)
     }
   }

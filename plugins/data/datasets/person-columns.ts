@@ -13,17 +13,17 @@ export interface PersonColumn {
   readonly extraWords: number
 }
 
-const known = new Map<string, PersonColumn>()
+const columns = new Map<string, PersonColumn>()
 const maxKnown = 10_000
 const maxLength = 200
 
 /** Reads a column name. Repeated names are cached, since each written row asks. */
 export function personColumn(name: string): PersonColumn {
-  const found = known.get(name)
-  if (found) return found
+  const match = columns.get(name)
+  if (match) return match
   const column = recognized(wordsOf(name))
-  if (known.size >= maxKnown) known.clear()
-  known.set(name, column)
+  if (columns.size >= maxKnown) columns.clear()
+  columns.set(name, column)
   return column
 }
 
@@ -106,7 +106,7 @@ function termAtEnd(words: readonly string[]): { readonly meaning: Meaning; reado
   }
   const last = words.at(-1) ?? ""
   if (!/[\p{Script=Han}\p{Script=Katakana}\p{Script=Hangul}]$|ー$/u.test(last)) return undefined
-  const address = [...addresses].find((one) => last.length > one.length && last.endsWith(one))
+  const address = [...addresses].find((candidate) => last.length > candidate.length && last.endsWith(candidate))
   const ends = [last.slice(1), ...(address === undefined ? [] : [last.slice(0, -address.length)])]
   for (const end of ends) {
     for (let from = 0; from < end.length; from++) {

@@ -26,7 +26,7 @@ export function keyedRowId(
   const within = scope === undefined ? undefined : String(values[scope] ?? "")
   if (typeof value === "string" && value !== "") return rowIdOf(organization, dataset.id, value, within)
   if (typeof value === "number" || typeof value === "boolean") return rowIdOf(organization, dataset.id, String(value), within)
-  const found =
+  const problem =
     value === undefined
       ? "is missing"
       : typeof value === "object" && value !== null
@@ -34,7 +34,7 @@ export function keyedRowId(
         : value === ""
           ? "is empty"
           : "is null"
-  const message = `The key column "${column}" of the dataset "${dataset.slug}" ${found}; it identifies rows, so it must hold text or a number.`
+  const message = `The key column "${column}" of the dataset "${dataset.slug}" ${problem}; it identifies rows, so it must hold text or a number.`
   throw new AppError("invalid_argument", message, { reason: "key_missing", fields: [{ path: column, message }], retryable: false })
 }
 

@@ -27,23 +27,23 @@ export function servedQuery(organization: string, dataset: Dataset, filter: Filt
   const narrowing: Filter[] = [{ dataset_id: dataset.id }]
   const keyPath = hasKeyedIds(dataset) ? `values.${dataset.key}` : undefined
   let byId = false
-  const found = [...conditions(filter)]
-  const within = found.flatMap(({ path, condition, alternative }) =>
+  const matches = [...conditions(filter)]
+  const within = matches.flatMap(({ path, condition, alternative }) =>
     !alternative && scope !== undefined && path === `values.${scope}` ? [valuesOf(condition) ?? []] : [],
   )[0]
-  for (const { path, condition, alternative } of found) {
-    const listed = valuesOf(condition)
-    if (within !== undefined && path === `values.${scope}` && byKeyWithin(found, keyPath)) continue
+  for (const { path, condition, alternative } of matches) {
+    const values = valuesOf(condition)
+    if (within !== undefined && path === `values.${scope}` && byKeyWithin(matches, keyPath)) continue
     if (!alternative && path === "created_at" && isRange(condition)) narrowing.push({ created_at: condition })
-    else if (!alternative && path === "id" && listed) {
+    else if (!alternative && path === "id" && values) {
       byId = true
       narrowing.push({ id: condition })
-    } else if (!alternative && path === keyPath && listed?.every(isKeyValue) && (scope === undefined || within)) {
+    } else if (!alternative && path === keyPath && values?.every(isKeyValue) && (scope === undefined || within)) {
       byId = true
       // Rows of earlier versions were known by the key alone.
       const scopes = [undefined, ...(within ?? []).map(String)]
       narrowing.push({
-        id: { $in: listed.flatMap((value) => scopes.map((one) => rowIdOf(organization, dataset.id, String(value), one))) },
+        id: { $in: values.flatMap((value) => scopes.map((candidate) => rowIdOf(organization, dataset.id, String(value), candidate))) },
       })
     } else unserved.push({ field: "filter", column: columnOf(path) })
   }
@@ -52,8 +52,8 @@ export function servedQuery(organization: string, dataset: Dataset, filter: Filt
 }
 
 /** Whether the key is asked for as well, so that a condition on its scope is served with it. */
-function byKeyWithin(found: readonly Found[], keyPath: string | undefined): boolean {
-  return found.some(
+function byKeyWithin(matches: readonly KeyCondition[], keyPath: string | undefined): boolean {
+  return matches.some(
     ({ path, condition, alternative }) => !alternative && path === keyPath && valuesOf(condition)?.every(isKeyValue) === true,
   )
 }
@@ -69,17 +69,17 @@ function hasKeyedIds({ key, unkeyed }: Dataset): boolean {
   return key !== null && unkeyed === false
 }
 
-interface Found {
+interface KeyCondition {
   readonly path: string
   readonly condition: Condition
   /** One of several under `$or`, which no index serves. */
   readonly alternative: boolean
 }
 
-function* conditions(filter: Filter, alternative = false): Generator<Found> {
+function* conditions(filter: Filter, alternative = false): Generator<KeyCondition> {
   for (const [path, condition] of Object.entries(filter)) {
     if (path === "$and" || path === "$or") {
-      for (const each of condition as readonly Filter[]) yield* conditions(each, alternative || path === "$or")
+      for (const entry of condition as readonly Filter[]) yield* conditions(entry, alternative || path === "$or")
     } else yield { path, condition, alternative }
   }
 }
@@ -94,8 +94,8 @@ function valuesOf(condition: Condition): Json[] | undefined {
   const operators = operatorsOf(condition)
   if (operators === undefined) return [condition as Json]
   if ("$eq" in operators) return [operators["$eq"] as Json]
-  const listed = operators["$in"]
-  return Array.isArray(listed) && listed.length <= maxListed ? listed : undefined
+  const values = operators["$in"]
+  return Array.isArray(values) && values.length <= maxListed ? values : undefined
 }
 
 /** undefined where a condition is a plain value. */

@@ -10,9 +10,9 @@ const columnPrefix = "values."
 /** `{"budget":{"$gte":1000}}` and so on, over documents; empty text is not a filter. Throws `invalid_argument`. */
 export function readFilter(text: string): Filter {
   if (text.trim() === "") return {}
-  let given: Json
+  let parsed: Json
   try {
-    given = JSON.parse(text) as Json
+    parsed = JSON.parse(text) as Json
   } catch (cause) {
     throw refusal("filter", `${(cause as Error).message}. Give JSON such as {"email":"ada@example.com"} or {"budget":{"$gte":1000}}`)
   }
@@ -23,7 +23,7 @@ export function readFilter(text: string): Filter {
       `"${rounded.field}" is compared with ${rounded.digits.slice(0, 40)}, which a number cannot hold exactly; compare with text`,
     )
   }
-  return columnsOnly(given, 0)
+  return columnsOnly(parsed, 0)
 }
 
 export function readSort(text: string): Sort {
@@ -35,7 +35,7 @@ export function readSort(text: string): Sort {
 /** Objects and lists have no order that a page could go on from. Throws `invalid_argument` where a row was sorted by one. */
 export function refuseUnordered(sort: Sort, rows: readonly Row[]): void {
   for (const path of Object.keys(sort)) {
-    const row = rows.find((one) => !isOrdered(one, path.split(".")))
+    const row = rows.find((candidate) => !isOrdered(candidate, path.split(".")))
     if (row) throw refusal("sort", `"${columnOf(path)}" of the row ${row.id} is not a text, number, true or false; sort by another column`)
   }
 }
@@ -50,16 +50,16 @@ export function columnOf(path: string): string {
   return path.startsWith(columnPrefix) && !isQualified(path) ? path.slice(columnPrefix.length) : path
 }
 
-function columnsOnly(given: Json | undefined, level: number): Filter {
-  if (typeof given !== "object" || given === null || Array.isArray(given)) {
-    throw refusal("filter", `expected an object of columns, got ${JSON.stringify(given)}`)
+function columnsOnly(input: Json | undefined, level: number): Filter {
+  if (typeof input !== "object" || input === null || Array.isArray(input)) {
+    throw refusal("filter", `expected an object of columns, got ${JSON.stringify(input)}`)
   }
   if (level > 10) throw refusal("filter", "nested more than 10 levels deep")
   const filter: Filter = {}
-  for (const [name, condition] of Object.entries(given)) {
+  for (const [name, condition] of Object.entries(input)) {
     if (name === "$and" || name === "$or") {
       if (!Array.isArray(condition) || condition.length === 0) throw refusal("filter", `${name} takes a list of filters`)
-      filter[name] = condition.map((one) => columnsOnly(one, level + 1))
+      filter[name] = condition.map((entry) => columnsOnly(entry, level + 1))
     } else {
       filter[pathOf(name, "filter")] = condition
     }

@@ -38,22 +38,22 @@ export class RowScans {
     rows: Collection<Row>,
     organization: string,
     dataset: Dataset,
-    asked: { filter: string; sort: string },
+    query: { filter: string; sort: string },
     scope?: string,
   ): Promise<RowQuery> {
-    const given = readFilter(asked.filter)
-    const sort = readSort(asked.sort)
-    const served = servedQuery(organization, dataset, given, sort, scope)
+    const filter = readFilter(query.filter)
+    const sort = readSort(query.sort)
+    const served = servedQuery(organization, dataset, filter, sort, scope)
     if (served.unserved.length > 0 && !served.byId && (await this.#isBeyond(rows, served.narrowing)))
       throw this.#refusal(dataset, served, scope)
-    return { filter: { $and: [served.narrowing, findingBlanks(given, blanksOf(dataset))] }, sort }
+    return { filter: { $and: [served.narrowing, findingBlanks(filter, blanksOf(dataset))] }, sort }
   }
 
   #isBeyond(rows: Collection<Row>, narrowing: Filter): Promise<boolean> {
     const name = JSON.stringify(narrowing)
-    const known = this.#counted.get(name)
+    const counted = this.#counted.get(name)
     const now = this.#clock.monotonic()
-    if (known && now < known.until) return known.beyond
+    if (counted && now < counted.until) return counted.beyond
     if (this.#counted.size >= maxKept) this.#counted.clear()
     const beyond = rows.count(narrowing, { limit: this.#most + 1 }).then((count) => count > this.#most)
     this.#counted.set(name, { beyond, until: now + keptMs })
@@ -65,7 +65,7 @@ export class RowScans {
     const indexed = indexedColumns(dataset, scope)
     const most = this.#most.toLocaleString("en-US")
     const fields = unserved.map(({ field, column }) => {
-      const what = field === "sort" ? `sort by created_at, or filter by ${listed(indexed)}` : `filter by ${listed(indexed)} as well`
+      const what = field === "sort" ? `sort by created_at, or filter by ${joinNames(indexed)}` : `filter by ${joinNames(indexed)} as well`
       return {
         path: field,
         message: `the column ${JSON.stringify(column)} is not indexed, and more than ${most} rows of "${dataset.slug}" would have to be scanned; ${what}, so that at most ${most} remain`,
@@ -76,6 +76,6 @@ export class RowScans {
   }
 }
 
-function listed(names: readonly string[]): string {
+function joinNames(names: readonly string[]): string {
   return names.length < 2 ? names.join("") : `${names.slice(0, -1).join(", ")} or ${names.at(-1)}`
 }

@@ -4,7 +4,7 @@ import { AppError, type CacheInvalidation, type Json, type RowResult, type UnitO
 import { datasetsTopic, keyOf, type Row, RowsCollection } from "./collections.ts"
 import { typeOfValue } from "./column-types.ts"
 import { DatasetsCollection, resolveReference } from "./dataset.ts"
-import type { KnownDataset, KnownDatasets } from "./known-datasets.ts"
+import type { CachedDataset, DatasetCache } from "./known-datasets.ts"
 import { keyedRowId, positionOf, type RowOrigin, unkeyedRowId } from "./row-identity.ts"
 import { checkValues } from "./row-values.ts"
 
@@ -46,20 +46,20 @@ export interface WatchedRow {
 
 export class RowWriter {
   readonly #watchers = new Map<string, RowWatcher>()
-  readonly #known: KnownDatasets
+  readonly #datasets: DatasetCache
   readonly #invalidation: CacheInvalidation
   readonly #staged = new WeakMap<UnitOfWork, Staged>()
 
-  constructor(known: KnownDatasets, invalidation: CacheInvalidation) {
-    this.#known = known
+  constructor(datasets: DatasetCache, invalidation: CacheInvalidation) {
+    this.#datasets = datasets
     this.#invalidation = invalidation
   }
 
   /** A promise only while the dataset is not known yet. Throws AppError for a row that cannot be stored. */
   write(work: UnitOfWork, row: RowToWrite): RowResult | Promise<RowResult> {
     const slug = resolveReference(row.dataset, row.organization.slug)
-    const known = this.#known.peek(row.organization.id, slug)
-    return known ? this.#stage(work, known, row) : this.#load(work, slug, row)
+    const dataset = this.#datasets.peek(row.organization.id, slug)
+    return dataset ? this.#stage(work, dataset, row) : this.#load(work, slug, row)
   }
 
   watch(slug: string, watcher: RowWatcher): void {
@@ -73,8 +73,8 @@ export class RowWriter {
   }
 
   async #load(work: UnitOfWork, slug: string, row: RowToWrite): Promise<RowResult> {
-    const known = await this.#known.load(row.organization.id, slug)
-    if (known) return this.#stage(work, known, row)
+    const dataset = await this.#datasets.load(row.organization.id, slug)
+    if (dataset) return this.#stage(work, dataset, row)
     throw new AppError(
       "not_found",
       `The dataset "${slug}" does not exist. It is created when a pipeline that writes to it is saved, or by POST /v1/datasets.`,
@@ -85,7 +85,7 @@ export class RowWriter {
     )
   }
 
-  #stage(work: UnitOfWork, dataset: KnownDataset, { key, scope, id, values, origin }: RowToWrite): RowResult {
+  #stage(work: UnitOfWork, dataset: CachedDataset, { key, scope, id, values, origin }: RowToWrite): RowResult {
     if (dataset.archived) {
       throw new AppError(
         "failed_precondition",
@@ -113,23 +113,23 @@ export class RowWriter {
     this.#watchers.get(slug)?.written(work, organization, { id: doc.id, received_at: origin.receivedAt })
     for (const name in values) {
       const type = typeOfValue(values[name])
-      if (type && !dataset.knows(name, type)) dataset.learn(work, name, type, this.#known.clock.monotonic())
+      if (type && !dataset.knows(name, type)) dataset.learn(work, name, type, this.#datasets.clock.monotonic())
     }
     return { row_id: doc.id, dataset_slug: slug }
   }
 
   /** Fixes the dataset's key column with its first keyed write. Of two that differ and race, one commit is `aborted`. */
-  #holdKey(work: UnitOfWork, dataset: KnownDataset, key: string, staged: Staged): void {
+  #holdKey(work: UnitOfWork, dataset: CachedDataset, key: string, staged: Staged): void {
     if (dataset.key === key) return
-    const held = dataset.key ?? staged.keys?.get(dataset.id)
-    if (held === key) return
-    if (held !== undefined) {
+    const rowKey = dataset.key ?? staged.keys?.get(dataset.id)
+    if (rowKey === key) return
+    if (rowKey !== undefined) {
       throw new AppError(
         "failed_precondition",
-        `The dataset "${dataset.slug}" is keyed by "${held}"; this write gives "${key}". Use "${held}", or another dataset.`,
+        `The dataset "${dataset.slug}" is keyed by "${rowKey}"; this write gives "${key}". Use "${rowKey}", or another dataset.`,
         {
           reason: "key_column_mismatch",
-          key: held,
+          key: rowKey,
           retryable: false,
         },
       )
@@ -144,7 +144,7 @@ export class RowWriter {
   }
 
   /** With every row until one is committed: the dataset's description of its rows must hold even if other writes fail. */
-  #noteUnkeyed(work: UnitOfWork, dataset: KnownDataset): void {
+  #noteUnkeyed(work: UnitOfWork, dataset: CachedDataset): void {
     const staged = this.#stagedIn(work)
     staged.unkeyed ??= new Set()
     const { unkeyed } = staged

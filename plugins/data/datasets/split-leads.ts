@@ -69,20 +69,20 @@ export function splitLeadsWarning(
   const stems = saved.datasets.map(bareDataset).map((dataset) => ({ dataset, stem: stemOf(dataset) }))
   const hasSuffix = (target: string) =>
     stems.some(({ dataset, stem }) => target !== dataset && target.startsWith(stem) && stemOf(target) === stem)
-  const listed: string[] = []
+  const problems: string[] = []
   let suffixed: string | undefined
   for (const { slug, targets } of others) {
     if (slug === saved.slug || targets.some((target) => own.has(target))) continue
     for (const target of targets) {
-      if (listed.length < maxListed) listed.push(`"${slug}" to ${target}`)
+      if (problems.length < maxListed) problems.push(`"${slug}" to ${target}`)
       if (suffixed === undefined && hasSuffix(bareDataset(target))) suffixed = target
     }
-    if (listed.length >= maxListed && suffixed !== undefined) break
+    if (problems.length >= maxListed && suffixed !== undefined) break
   }
-  if (listed.length === 0) return undefined
+  if (problems.length === 0) return undefined
   const hint = suffixed === undefined ? "" : ` ${suffixed} looks like the same dataset with a collision suffix.`
   const message =
-    `"${saved.slug}" writes leads to ${saved.datasets.join(", ")}, while other active lead-capture pipelines write to other datasets: ${listed.join(", ")}.` +
+    `"${saved.slug}" writes leads to ${saved.datasets.join(", ")}, while other active lead-capture pipelines write to other datasets: ${problems.join(", ")}.` +
     `${hint} Point every lead-capture pipeline of one customer at one dataset, or disable the stale ones. If separate datasets are intended, name this rule in \`acknowledged_warnings\`.`
   return { rule: "split-leads-dataset", message }
 }

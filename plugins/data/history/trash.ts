@@ -54,7 +54,7 @@ export const listTrash = defineList({
   }),
   sort: { deleted_at: -1 },
   items: { trash: TrashItem },
-  view: shown,
+  view: toResource,
 })
 
 export const getTrash = defineOperation({
@@ -70,7 +70,7 @@ export const getTrash = defineOperation({
   inject: tokens,
   async handle({ input: { id }, caller, deps }) {
     const { resource, trashed } = await requireTrashed(deps, caller, id)
-    return { ...shown(trashed), item: resource.show({ ...trashed.document, id, organization_id: caller.organization.id }) as Fields }
+    return { ...toResource(trashed), item: resource.show({ ...trashed.document, id, organization_id: caller.organization.id }) as Fields }
   },
 })
 
@@ -119,7 +119,7 @@ interface Reads {
 
 type Fields = StoredTrash["document"]
 
-function shown({ organization_id: _organization, document: _document, deleted_with: _container, ...trashed }: StoredTrash) {
+function toResource({ organization_id: _organization, document: _document, deleted_with: _container, ...trashed }: StoredTrash) {
   return trashed
 }
 

@@ -12,10 +12,10 @@ export const Actor = z.object({
 export const ResourceName = z.string().min(1).max(100).describe("Name of the resource in the singular, such as `persona`.")
 
 /** Names of the readable resources, or of one wanted resource. */
-export function readableNames(declarations: Declarations, caller: Caller, wanted?: string): string[] {
+export function readableNames(declarations: Declarations, caller: Caller, area?: string): string[] {
   const all = declarations
     .items(Resources)
-    .filter(({ identity, get }) => isAuthorised(get.access, caller) && (wanted ?? identity.name) === identity.name)
+    .filter(({ identity, get }) => isAuthorised(get.access, caller) && (area ?? identity.name) === identity.name)
   return all.map(({ identity }) => identity.name)
 }
 
@@ -64,7 +64,7 @@ export const listVersions = defineList({
     throw new AppError("not_found", message, { reason: "version_not_found" })
   },
   items: { versions: Version },
-  view: ({ organization_id: _organization, expires_at: _expires, ...shown }) => shown,
+  view: ({ organization_id: _organization, expires_at: _expires, ...resource }) => resource,
 })
 
 export const restoreVersion = defineOperation({

@@ -36,7 +36,7 @@ const inserted = (row: Record<string, string | number>) => ({
   operation: "datasets.insert_rows",
   input: { slug: resultOf("dataset.slug"), rows: [row] },
 })
-const given = Object.fromEntries([["dataset", "datasets.create"], ...leads.map((row) => [row.email, inserted(row)] as const)])
+const references = Object.fromEntries([["dataset", "datasets.create"], ...leads.map((row) => [row.email, inserted(row)] as const)])
 
 export const listRows = defineOperation({
   name: "datasets.list_rows",
@@ -60,7 +60,9 @@ export const listRows = defineOperation({
   }),
   output: z.object({ rows: z.array(RowResource), next_cursor: z.string() }),
   errors: ["invalid_argument", "not_found", "deadline_exceeded"],
-  examples: [{ given, input: { slug: resultOf("dataset.slug"), filter: '{"budget":{"$gte":1000}}', sort: "-budget", limit: 10 } }],
+  examples: [
+    { given: references, input: { slug: resultOf("dataset.slug"), filter: '{"budget":{"$gte":1000}}', sort: "-budget", limit: 10 } },
+  ],
   inject: { datasets: Datasets, pager: Pager },
   async handle({ input, caller, deps }) {
     const organization = caller.organization.id
@@ -157,7 +159,7 @@ export const exportRows = defineOperation({
   }),
   output: z.custom<Streamed>(),
   errors: ["invalid_argument", "not_found"],
-  examples: [{ given, input: { slug: resultOf("dataset.slug"), format: "ndjson" } }],
+  examples: [{ given: references, input: { slug: resultOf("dataset.slug"), format: "ndjson" } }],
   streams: ["text/csv", "application/x-ndjson"],
   mcp: { absent: "An export hands all rows to an agent at once and exceeds a tool result; datasets_list_rows reads page by page." },
   inject: { datasets: Datasets },

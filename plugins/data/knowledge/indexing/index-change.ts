@@ -40,16 +40,16 @@ export class IndexChange {
   async add(draft: Draft, removed?: ReadonlySet<string>): Promise<void> {
     const built = await draft.build(removed)
     if (!built) return
-    const listed = { id: this.#deps.ids.uuid(), ...built }
+    const segment = { id: this.#deps.ids.uuid(), ...built }
     const waiting = this.#waiting.reduce((sum, { texts }) => sum + texts.length, 0)
-    if (waiting + built.parts > maxPartsAtOnce) await this.#store(draft, listed)
-    else this.#waiting.push({ id: listed.id, texts: await textsOf(draft, 0, built.parts) })
-    this.added.push(listed)
+    if (waiting + built.parts > maxPartsAtOnce) await this.#store(draft, segment)
+    else this.#waiting.push({ id: segment.id, texts: await textsOf(draft, 0, built.parts) })
+    this.added.push(segment)
   }
 
-  remove(gone: readonly Listed[]): void {
-    this.kept = this.kept.filter((one) => !gone.includes(one))
-    this.#gone.push(...gone)
+  remove(segments: readonly Listed[]): void {
+    this.kept = this.kept.filter((segment) => !segments.includes(segment))
+    this.#gone.push(...segments)
   }
 
   /** Stages the end of the change. */
@@ -84,10 +84,10 @@ export async function removeUnfinished({ works, segments }: Omit<ChangeDeps, "id
     const index = await segments.index(organization)
     const [first, ...others] = index.unfinished ?? []
     if (!first) return
-    const left = Math.max(0, first.parts - maxRemovedAtOnce)
-    const unfinished = left > 0 ? [{ ...first, parts: left }, ...others] : others
+    const remaining = Math.max(0, first.parts - maxRemovedAtOnce)
+    const unfinished = remaining > 0 ? [{ ...first, parts: remaining }, ...others] : others
     await works.run((work) => {
-      segments.remove(work, organization, first.id, left, first.parts)
+      segments.remove(work, organization, first.id, remaining, first.parts)
       setIndex(work, index, { ...index, unfinished, revision: index.revision + 1 })
     })
   }

@@ -71,7 +71,7 @@ function done(draft: Draft, task: IndexTask): IndexAnswer["value"] {
 /** Memory that passes to the main thread without a copy. Small buffers may be of Node's pool, which stays. */
 function buffersOf(value: IndexAnswer["value"]): ArrayBuffer[] {
   if (typeof value !== "object" || !("words" in value)) return []
-  const buffers = Object.values(value).flatMap((each) => (ArrayBuffer.isView(each) ? [each.buffer as ArrayBuffer] : []))
+  const buffers = Object.values(value).flatMap((entry) => (ArrayBuffer.isView(entry) ? [entry.buffer as ArrayBuffer] : []))
   return [...new Set(buffers)].filter(({ byteLength }) => byteLength > Buffer.poolSize)
 }
 

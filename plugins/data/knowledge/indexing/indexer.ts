@@ -90,8 +90,8 @@ export class Indexer {
     const replace = async (which: readonly Listed[]) => {
       change.remove(which)
       await thread.draft(async (draft) => {
-        for (const one of which) {
-          for await (const part of segments.parts(organization, one)) await draft.addPart(part)
+        for (const segment of which) {
+          for await (const part of segments.parts(organization, segment)) await draft.addPart(part)
           await draft.endSegment()
         }
         await change.add(draft, removed)
@@ -99,7 +99,7 @@ export class Indexer {
     }
     if (removed.size > 0) {
       const open = await segments.open(organization, index)
-      for (const listed of index.segments) if (await holds(open.get(listed.id), removed)) await replace([listed])
+      for (const segment of index.segments) if (await holds(open.get(segment.id), removed)) await replace([segment])
     }
     if (embedded.length > 0) {
       await thread.draft(async (draft) => {
@@ -109,7 +109,7 @@ export class Indexer {
     }
     // Those that were made just now are merged the next time.
     const merged = segmentsToMerge([...change.kept, ...change.added], ({ count }) => count, { maxSize: maxMerged })
-    if (merged.length === mergedAtOnce && merged.every((one) => change.kept.includes(one))) await replace(merged)
+    if (merged.length === mergedAtOnce && merged.every((segment) => change.kept.includes(segment))) await replace(merged)
     await works.run((work) => {
       change.stage(work)
       const items = work.in(ItemCollection, organization)
@@ -126,9 +126,9 @@ export class Indexer {
   }
 
   async #due(organization: string): Promise<StoredItem[]> {
-    const found = await this.#deps.store.open(ItemCollection, organization).find({ index_due: true }, { sort: { id: 1 }, limit: maxItems })
+    const items = await this.#deps.store.open(ItemCollection, organization).find({ index_due: true }, { sort: { id: 1 }, limit: maxItems })
     let characters = 0
-    return found.filter((item, place) => {
+    return items.filter((item, place) => {
       characters += item.characters
       return characters <= maxCharacters || place === 0
     })
@@ -136,14 +136,14 @@ export class Indexer {
 
   async #texts(organization: string, items: readonly StoredItem[], entry: number): Promise<Fresh[]> {
     const versions = this.#deps.store.open(VersionCollection, organization)
-    const found: Fresh[] = []
+    const fresh: Fresh[] = []
     for (const stored of items) {
       const text = (await versions.get(versionId(stored.id, stored.content_version)))?.text ?? ""
       const { id, category, type, title, description } = stored
-      found.push({ stored, item: { id, entry, category, type, title, description, text } })
+      fresh.push({ stored, item: { id, entry, category, type, title, description, text } })
       await giveWay()
     }
-    return found
+    return fresh
   }
 
   /** With vectors, where there is a model and it answers. */

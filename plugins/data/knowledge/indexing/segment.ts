@@ -119,8 +119,8 @@ export class Segment extends WordIndex {
   /** The items that are kept, as they were given. */
   items(keeps: (id: string, entry: number) => boolean): IndexedItem[] {
     const { count, categories, categoryOf, types, typeOf, dimensions, vectors } = this.#packed
-    const kept: (IndexedItem & { readonly words: Map<string, number> })[] = []
-    const byPlace: ((typeof kept)[number] | undefined)[] = []
+    const entries: (IndexedItem & { readonly words: Map<string, number> })[] = []
+    const byPlace: ((typeof entries)[number] | undefined)[] = []
     for (let at = 0; at < count; at++) {
       const [id, entry] = [this.idAt(at), this.entryAt(at)]
       if (!keeps(id, entry)) {
@@ -131,17 +131,17 @@ export class Segment extends WordIndex {
       const vector = own.some((value) => value !== 0) ? Float32Array.from(own, (value) => value / 127) : undefined
       const [category = "", type = ""] = [categories[categoryOf[at] ?? 0], types[typeOf[at] ?? 0]]
       const item = { id, entry, category, type, words: new Map<string, number>(), vector }
-      kept.push(item)
+      entries.push(item)
       byPlace.push(item)
     }
     let place = 0
     for (const word of this.words()) this.each(place++, (at, frequency) => byPlace[at]?.words.set(word, frequency))
-    return kept
+    return entries
   }
 }
 
-function numberOf(known: Map<string, number>, name: string): number {
-  const found = known.get(name) ?? known.size
-  known.set(name, found)
-  return found
+function numberOf(numbers: Map<string, number>, name: string): number {
+  const number = numbers.get(name) ?? numbers.size
+  numbers.set(name, number)
+  return number
 }

@@ -28,8 +28,8 @@ export class Segments {
   }
 
   async index(organization: string): Promise<StoredIndex> {
-    const found = await this.#store.open(IndexCollection, organization).get(organization)
-    return found ?? { id: organization, segments: [], revision: 0 }
+    const index = await this.#store.open(IndexCollection, organization).get(organization)
+    return index ?? { id: organization, segments: [], revision: 0 }
   }
 
   /** Those of the index as it is now, by id. */
@@ -50,23 +50,23 @@ export class Segments {
   async *parts(organization: string, { id, parts }: { readonly id: string; readonly parts: number }): AsyncGenerator<string> {
     const stored = this.#store.open(PartCollection, organization)
     for (let part = 0; part < parts; part++) {
-      const found = await stored.get(partId(id, part))
-      if (!found) throw new MissingPart(`A part of the segment ${id} is not stored.`)
-      yield found.base64
+      const match = await stored.get(partId(id, part))
+      if (!match) throw new MissingPart(`A part of the segment ${id} is not stored.`)
+      yield match.base64
     }
   }
 
   /** Those of the index, by id. */
   async open(organization: string, { segments }: StoredIndex): Promise<Map<string, Segment>> {
     const before = this.#held.get(organization)
-    const held = new Map<string, Promise<Segment>>()
-    for (const { id, parts } of segments) held.set(id, before?.get(id) ?? this.#read(organization, id, parts))
+    const opened = new Map<string, Promise<Segment>>()
+    for (const { id, parts } of segments) opened.set(id, before?.get(id) ?? this.#read(organization, id, parts))
     this.#held.delete(organization)
-    this.#held.set(organization, held)
+    this.#held.set(organization, opened)
     try {
       // Together, so that no failure but the first is left without a handler.
-      const all = await Promise.all(held.values())
-      const open = new Map([...held.keys()].map((id, at) => [id, all[at] as Segment]))
+      const all = await Promise.all(opened.values())
+      const open = new Map([...opened.keys()].map((id, at) => [id, all[at] as Segment]))
       this.#sizes.set(
         organization,
         [...open.values()].reduce((sum, { bytes }) => sum + bytes, 0),

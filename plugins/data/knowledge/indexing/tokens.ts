@@ -25,41 +25,41 @@ export interface Place {
 }
 
 export function words(text: string): string[] {
-  const found: string[] = []
+  const tokens: string[] = []
   for (const [run] of text.matchAll(runs)) {
-    if (isUnspaced.test(run)) for (const { word } of unspacedWords(run, 0)) found.push(word)
-    else if (run.length <= maxWord) found.push(folded(run))
+    if (isUnspaced.test(run)) for (const { word } of unspacedWords(run, 0)) tokens.push(word)
+    else if (run.length <= maxWord) tokens.push(folded(run))
   }
-  return found
+  return tokens
 }
 
 /** Where these words stand in a text. */
-export function placesOf(text: string, asked: ReadonlySet<string>): Place[] {
-  const found: Place[] = []
+export function placesOf(text: string, queryWords: ReadonlySet<string>): Place[] {
+  const places: Place[] = []
   // Folding leaves the first letter of an ASCII word as it is, so a word that begins otherwise than all that are asked for is not folded.
-  const firsts = new Set([...asked].map((word) => word.charCodeAt(0)))
+  const firsts = new Set([...queryWords].map((word) => word.charCodeAt(0)))
   for (const match of text.matchAll(isAscii.test(text) ? asciiRuns : runs)) {
     const [run] = match
     const first = run.charCodeAt(0)
     const from = match.index
     if (first < 128 && !firsts.has(first) && !firsts.has(first | 32)) continue
-    if (isUnspaced.test(run)) found.push(...unspacedWords(run, from).filter(({ word }) => asked.has(word)))
+    if (isUnspaced.test(run)) places.push(...unspacedWords(run, from).filter(({ word }) => queryWords.has(word)))
     else if (run.length <= maxWord) {
       const word = folded(run)
-      if (asked.has(word)) found.push({ word, from, to: from + run.length })
+      if (queryWords.has(word)) places.push({ word, from, to: from + run.length })
     }
   }
-  return found
+  return places
 }
 
 function unspacedWords(run: string, from: number): Place[] {
-  const found: Place[] = []
+  const places: Place[] = []
   for (let at = 0; at < run.length; ) {
     const end = endOfPiece(run, at)
-    for (const place of wordsOfRun(run.slice(at, end), from + at)) found.push(place)
+    for (const place of wordsOfRun(run.slice(at, end), from + at)) places.push(place)
     at = end
   }
-  return found
+  return places
 }
 
 /** Not between the two halves of one character. */
@@ -69,22 +69,22 @@ function endOfPiece(run: string, at: number): number {
 }
 
 function wordsOfRun(run: string, from: number): Place[] {
-  const found: Place[] = []
+  const places: Place[] = []
   const normal = run.normalize("NFKC")
   // Where normalisation moves characters, places would not fit.
   const source = normal.length === run.length ? normal : run
   for (const { segment, index, isWordLike } of segmenter.segment(source))
-    if (isWordLike) found.push({ word: segment, from: from + index, to: from + index + segment.length })
-  const seen = new Set(found.map(({ word, from: at }) => `${word} ${at}`))
+    if (isWordLike) places.push({ word: segment, from: from + index, to: from + index + segment.length })
+  const positions = new Set(places.map(({ word, from: at }) => `${word} ${at}`))
   const characters = [...source]
   let at = from
   for (const [index, character] of characters.entries()) {
     const next = characters[index + 1]
     const word = character + (next ?? "")
-    if (next !== undefined && !seen.has(`${word} ${at}`)) found.push({ word, from: at, to: at + word.length })
+    if (next !== undefined && !positions.has(`${word} ${at}`)) places.push({ word, from: at, to: at + word.length })
     at += character.length
   }
-  return found
+  return places
 }
 
 function folded(run: string): string {

@@ -22,8 +22,8 @@ export function readHtml(document: string, { maxCharacters }: ReadTask): ReadRes
 function written(root: Node, maxCharacters: number): { title: string; text: string } {
   const parts: string[] = []
   let [length, title] = [0, ""]
-  const left: (Node | string)[] = [root]
-  for (let node = left.pop(); node !== undefined && length <= maxCharacters; node = left.pop()) {
+  const nodes: (Node | string)[] = [root]
+  for (let node = nodes.pop(); node !== undefined && length <= maxCharacters; node = nodes.pop()) {
     const text = textOf(node)
     if (text !== undefined) {
       parts.push(text)
@@ -31,7 +31,7 @@ function written(root: Node, maxCharacters: number): { title: string; text: stri
     } else if (typeof node !== "string" && "childNodes" in node) {
       const name = "tagName" in node ? node.tagName : ""
       if (name === "head") title = titleOf(node.childNodes)
-      if (!unread.has(name)) left.push(...around(name, node.childNodes))
+      if (!unread.has(name)) nodes.push(...around(name, node.childNodes))
     }
   }
   return { title, text: tidied(parts.join("")) }

@@ -51,9 +51,9 @@ export class Reading {
 
   async #outcome(organization: string, version: StoredVersion, { signal, last }: { signal: AbortSignal; last: boolean }): Promise<Read> {
     try {
-      const found =
+      const fetched =
         version.source_url === "" ? await this.#uploaded(organization, version) : await this.#fetched(organization, version, signal)
-      return "ok" in found ? found : await this.#text(found)
+      return "ok" in fetched ? fetched : await this.#text(fetched)
     } catch (error) {
       if (!(error instanceof AppError) || (!last && error.details["retryable"] !== false && passing.has(error.code))) throw error
       return { ok: false, reason: error.details.reason ?? error.code, message: error.message }
@@ -75,10 +75,10 @@ export class Reading {
     if (status !== 200) return { ok: false, reason: "url_status", message: `${source_url} answered ${status}.` }
     const contentType = (headers["content-type"] ?? "").toLowerCase()
     const [mediaType = ""] = contentType.split(";", 1)
-    const told = typeOf(mediaType.trim(), new URL(source_url).pathname)
-    if (told === undefined) return { ok: false, reason: "unsupported_type", message: `${source_url} is ${mediaType || "of no type"}.` }
+    const mediaKind = typeOf(mediaType.trim(), new URL(source_url).pathname)
+    if (mediaKind === undefined) return { ok: false, reason: "unsupported_type", message: `${source_url} is ${mediaType || "of no type"}.` }
     return {
-      type: told === "text" && type === "markdown" ? type : told,
+      type: mediaKind === "text" && type === "markdown" ? type : mediaKind,
       pieces: [bytes],
       charset: charsetOf(contentType),
     }

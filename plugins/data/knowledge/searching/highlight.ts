@@ -11,8 +11,8 @@ export interface Highlight {
 }
 
 /** Of the beginning of a text. */
-export function highlights(text: string, asked: ReadonlySet<string>): Highlight[] {
-  const hits = placesOf(text, asked).sort((a, b) => a.from - b.from)
+export function highlights(text: string, queryWords: ReadonlySet<string>): Highlight[] {
+  const hits = placesOf(text, queryWords).sort((a, b) => a.from - b.from)
   const pieces = piecesOf(hits)
   const chosen: Piece[] = []
   for (const piece of pieces.sort((a, b) => b.worth - a.worth || a.from - b.from)) {
@@ -24,9 +24,9 @@ export function highlights(text: string, asked: ReadonlySet<string>): Highlight[
     .map((piece) => {
       const spare = Math.max(0, Math.floor((pieceCharacters - (piece.to - piece.from)) / 2))
       const from = wordStart(text, Math.max(0, piece.from - spare))
-      const shown = text.slice(from, piece.to + spare).toWellFormed()
-      const marks = merged(hits.filter((hit) => hit.from >= from && hit.to <= from + shown.length))
-      return { text: shown, marks: marks.map((mark) => ({ from: mark.from - from, to: mark.to - from })) }
+      const excerpt = text.slice(from, piece.to + spare).toWellFormed()
+      const marks = merged(hits.filter((hit) => hit.from >= from && hit.to <= from + excerpt.length))
+      return { text: excerpt, marks: marks.map((mark) => ({ from: mark.from - from, to: mark.to - from })) }
     })
 }
 
@@ -50,8 +50,8 @@ function piecesOf(hits: readonly Place[]): Piece[] {
       farthest.add(end)
     }
     pieces.push({ from, to: farthest.after(at) ?? from, worth: counts.size })
-    const left = (counts.get(word) ?? 0) - 1
-    if (left > 0) counts.set(word, left)
+    const remaining = (counts.get(word) ?? 0) - 1
+    if (remaining > 0) counts.set(word, remaining)
     else counts.delete(word)
   }
   return pieces

@@ -56,9 +56,9 @@ export class WordQuery {
     this.#segments = segments
     const total = segments.reduce((sum, { count }) => sum + count, 0)
     this.#averageLength = segments.reduce((sum, { totalLength }) => sum + totalLength, 0) / Math.max(1, total)
-    const asked = new Map<string, number>()
-    for (const word of words) asked.set(word, (asked.get(word) ?? 0) + 1)
-    this.#terms = [...asked].map(([word, times]) => {
+    const queryCounts = new Map<string, number>()
+    for (const word of words) queryCounts.set(word, (queryCounts.get(word) ?? 0) + 1)
+    this.#terms = [...queryCounts].map(([word, times]) => {
       const bytes = Buffer.from(word)
       const places = segments.map((segment) => segment.wordAt(bytes))
       let items = 0
@@ -118,7 +118,7 @@ export async function nearest(
 ): Promise<Hit[]> {
   const best = new Best(maxHits)
   const { length } = vector
-  const asked = Int16Array.from(vector, (value) => Math.round(value * 127))
+  const query = Int16Array.from(vector, (value) => Math.round(value * 127))
   for (const segment of segments) {
     if (segment.dimensions !== length) continue
     const { vectors, count } = segment
@@ -127,7 +127,7 @@ export async function nearest(
       if (at % comparedAtOnce === 0) await pause()
       let sum = 0
       const begin = at * length
-      for (let place = 0; place < length; place++) sum += (vectors[begin + place] ?? 0) * (asked[place] ?? 0)
+      for (let place = 0; place < length; place++) sum += (vectors[begin + place] ?? 0) * (query[place] ?? 0)
       const score = sum / 16_129
       if (score > 0 && score > best.least && (!selected || selected(at))) best.add(score, segment, at)
     }

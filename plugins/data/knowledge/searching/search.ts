@@ -48,11 +48,11 @@ export class Searcher {
   }
 
   async search(organization: string, q: string, selection: Selection, context: { signal: AbortSignal; log: Logger }): Promise<Search> {
-    const { segments: kept } = this.#deps
-    const open = await kept.current(organization)
+    const { segments: stored } = this.#deps
+    const open = await stored.current(organization)
     const segments = [...open.values()]
-    const asked = words(q).slice(0, maxQueryWords)
-    const query = new WordQuery(segments, asked)
+    const queryWords = words(q).slice(0, maxQueryWords)
+    const query = new WordQuery(segments, queryWords)
     const byWords = query.best(selection)
     const vector = segments.some(({ dimensions }) => dimensions > 0) ? await this.#vector(organization, q, context) : undefined
     const byMeaning = vector ? await nearest(segments, vector, selection, giveWay) : []
@@ -60,12 +60,12 @@ export class Searcher {
     const byKey = new Map(hits.map((hit) => [keyOf(hit), hit]))
     return {
       found: this.#collection(organization, hits),
-      asked: new Set(asked),
-      explain: (found) => {
-        const hit = byKey.get(keyOf({ id: found.id, entry: found.item.entry }))
+      asked: new Set(queryWords),
+      explain: (item) => {
+        const hit = byKey.get(keyOf({ id: item.id, entry: item.item.entry }))
         const [wordRank, meaningRank] = [rankIn(byWords, hit), rankIn(byMeaning, hit)]
         return {
-          score: found.score,
+          score: item.score,
           words: hit && wordRank > 0 ? { rank: wordRank, score: byWords[wordRank - 1]?.score ?? 0, each: query.explain(hit) } : null,
           meaning: meaningRank > 0 ? { rank: meaningRank, similarity: byMeaning[meaningRank - 1]?.score ?? 0 } : null,
         }
@@ -97,19 +97,19 @@ export class Searcher {
         at = hits.findIndex((hit) => hit.score < Number(score) || (hit.score === Number(score) && hit.id > String(id)))
         if (at < 0) return []
       }
-      const found: Found[] = []
-      while (found.length < limit && at < hits.length) {
-        const part = hits.slice(at, at + limit - found.length)
+      const results: Found[] = []
+      while (results.length < limit && at < hits.length) {
+        const part = hits.slice(at, at + limit - results.length)
         at += part.length
         const stored = new Map(
           (await items.find({ id: { $in: part.map(({ id }) => id) } }, { limit: part.length })).map((item) => [item.id, item]),
         )
         for (const { id, entry, score } of part) {
           const item = stored.get(id)
-          if (item?.entry === entry) found.push({ id, score, item })
+          if (item?.entry === entry) results.push({ id, score, item })
         }
       }
-      return found
+      return results
     }
     return {
       find,
@@ -129,5 +129,5 @@ function keyOf({ id, entry }: { readonly id: string; readonly entry: number }): 
 
 /** From 1; 0 where it is not among them. */
 function rankIn(hits: readonly Hit[], hit: Hit | undefined): number {
-  return hit ? hits.findIndex((one) => one.id === hit.id && one.entry === hit.entry) + 1 : 0
+  return hit ? hits.findIndex((entry) => entry.id === hit.id && entry.entry === hit.entry) + 1 : 0
 }

@@ -64,14 +64,14 @@ export class Uploads {
 
   /** Throws the same refusal for an unknown, an expired and an unsigned link, and after its management or membership ended. */
   async requireOffer(organization: string, id: string, signature: string): Promise<void> {
-    const given = Buffer.from(signature, "base64url")
-    const isSigned = given.toString("base64url") === signature && sameBytes(given, this.#mac(organization, id))
-    const found = isSigned ? await this.#find(organization, id) : undefined
-    if (!found || !(await this.#isHeld(organization, found))) {
+    const bytes = Buffer.from(signature, "base64url")
+    const isSigned = bytes.toString("base64url") === signature && sameBytes(bytes, this.#mac(organization, id))
+    const file = isSigned ? await this.#find(organization, id) : undefined
+    if (!file || !(await this.#isHeld(organization, file))) {
       const message = "The link is not one that POST /v1/knowledge-uploads gave, or has expired; ask for another."
       throw new AppError("permission_denied", message, { reason: "upload_link_refused" })
     }
-    if (found.state !== "awaited") throw taken()
+    if (file.state !== "awaited") throw taken()
   }
 
   async receive(organization: string, id: string, bytes: Uint8Array): Promise<void> {
@@ -93,11 +93,11 @@ export class Uploads {
 
   /** Stages that the item is made of it. Throws `not_found`, and `failed_precondition` where nothing was uploaded or another item has it. */
   async claim(work: UnitOfWork, organization: string, id: string, item_id: string): Promise<void> {
-    const found = await this.#find(organization, id)
-    if (!found) throw gone(id)
-    if (found.state !== "uploaded") {
+    const file = await this.#find(organization, id)
+    if (!file) throw gone(id)
+    if (file.state !== "uploaded") {
       const [reason, what] =
-        found.state === "claimed" ? (["upload_taken", "is another item's"] as const) : (["upload_awaited", "was not received yet"] as const)
+        file.state === "claimed" ? (["upload_taken", "is another item's"] as const) : (["upload_awaited", "was not received yet"] as const)
       throw new AppError("failed_precondition", `The document of the upload ${id} ${what}.`, { reason })
     }
     work.in(FileCollection, organization).update(id, { $set: { state: "claimed", item_id } }, { where: { state: "uploaded" } })
@@ -131,8 +131,8 @@ export class Uploads {
   /** Removes what nobody claimed, and what a lost process left in the bucket; one that waits to be read is looked at again. */
   async expire(work: UnitOfWork, organization: string, id: string): Promise<void> {
     const { store, buckets, queue, clock } = this.#deps
-    const found = await store.open(FileCollection, organization).get(id)
-    const waiting = found?.state === "claimed" ? { item_id: found.item_id, upload_id: id, content_state: "pending" } : undefined
+    const file = await store.open(FileCollection, organization).get(id)
+    const waiting = file?.state === "claimed" ? { item_id: file.item_id, upload_id: id, content_state: "pending" } : undefined
     if (waiting && (await store.open(VersionCollection, organization).first(waiting))) {
       queue.enqueue(work, dropFileRef, { upload_id: id }, { organization, runAt: clock.now() + dayMs })
       return
@@ -148,8 +148,8 @@ export class Uploads {
   }
 
   async #find(organization: string, id: string): Promise<StoredFile | undefined> {
-    const found = isUuid(organization) && isUuid(id) ? await this.#deps.store.open(FileCollection, organization).get(id) : undefined
-    return found && (found.state === "claimed" || Date.parse(found.expires_at) > this.#deps.clock.now()) ? found : undefined
+    const file = isUuid(organization) && isUuid(id) ? await this.#deps.store.open(FileCollection, organization).get(id) : undefined
+    return file && (file.state === "claimed" || Date.parse(file.expires_at) > this.#deps.clock.now()) ? file : undefined
   }
 
   #mac(organization: string, id: string): Buffer {
