@@ -40,10 +40,10 @@ async function capturedEvent(
   const first = entry?.replay_of ?? entry?.repeat_of ?? null
   const origin = entry?.pipeline_id !== pipeline.id || first === null ? entry : await entries.get(first)
   const isIts = origin?.pipeline_id === pipeline.id
-  const kept = isIts ? await storedPayload(store, organization, origin, settings.retention.payloads_days, clock.now()) : undefined
-  if (kept) {
+  const payload = isIts ? await storedPayload(store, organization, origin, settings.retention.payloads_days, clock.now()) : undefined
+  if (payload) {
     const source = { kind: "event" as const, pipeline_slug: pipeline.slug, execution_id }
-    return { source, name: `Event of ${pipeline.slug}`, text: redactedText(kept.body) }
+    return { source, name: `Event of ${pipeline.slug}`, text: redactedText(payload.body) }
   }
   const message = `The pipeline "${pipeline.slug}" holds no payload of an execution ${execution_id}: it does not exist, was rejected, or its payload expired.`
   throw new AppError("not_found", message, { reason: "case_source_not_found" })
@@ -55,12 +55,12 @@ async function capturedPage(
   { page: ref, variant: key }: Extract<Captured, { kind: "page" }>,
 ): Promise<CapturedInput> {
   const page = await pages.require(organization, ref)
-  const variant = key === undefined ? page.variants[0] : page.variants.find((one) => one.key === key)
+  const variant = key === undefined ? page.variants[0] : page.variants.find((item) => item.key === key)
   if (variant) {
     const source = { kind: "page" as const, page_id: page.id, variant_key: variant.key }
     return { source, name: page.title, text: redactedText(pageText(variant.html)) }
   }
-  const names = page.variants.map((one) => one.key).join(", ") || "none"
+  const names = page.variants.map((item) => item.key).join(", ") || "none"
   const which = key === undefined ? "no variant" : `no variant "${key}" (it has ${names})`
   throw new AppError("not_found", `The page "${page.slug}" has ${which}.`, { reason: "case_source_not_found" })
 }

@@ -35,9 +35,9 @@ export class NightlyRuns {
   }
 
   /** Stages the nightly run. `given` is the next time zone of the organization. */
-  async schedule(work: UnitOfWork, organization: string, { id }: { readonly id: string }, given?: string): Promise<void> {
+  async schedule(work: UnitOfWork, organization: string, { id }: { readonly id: string }, input?: string): Promise<void> {
     const { scheduler, organizations, settings } = this.#deps
-    const timezone = given ?? (await organizations.byId(organization))?.time_zone ?? "UTC"
+    const timezone = input ?? (await organizations.byId(organization))?.time_zone ?? "UTC"
     scheduler.set(work, { id, job: nightlyRef, payload: { suite_id: id }, organization, cron: settings.nightly_cron, timezone })
   }
 }
@@ -102,7 +102,7 @@ export const EvalSuites = defineResource()({
     else deps.scheduler.remove(work, nightlyRef, suite.id)
   },
   async deleted({ id, cron_enabled }, args) {
-    for (const one of await casesOf(args.deps.store, args.organization, id)) await EvalCases.changes.remove(args, one, id)
+    for (const evalCase of await casesOf(args.deps.store, args.organization, id)) await EvalCases.changes.remove(args, evalCase, id)
     if (cron_enabled) args.deps.scheduler.remove(args.work, nightlyRef, id)
   },
 })
@@ -195,8 +195,8 @@ export async function agentOfSuite(
   organization: string,
   { slug, agent_key }: { readonly slug: string; readonly agent_key: string },
 ): Promise<StoredAgent> {
-  const found = agent_key === "" ? undefined : await Agents.items.find(store, organization, agent_key)
-  if (found) return found
+  const agent = agent_key === "" ? undefined : await Agents.items.find(store, organization, agent_key)
+  if (agent) return agent
   const keys = (await store.open(Agents.collection, organization).find({}, { limit: 200 })).map(({ key }) => key)
   const near = nearest(agent_key, keys)
   const which = agent_key === "" ? "names no agent" : `names the agent "${agent_key}", which the organization does not have`

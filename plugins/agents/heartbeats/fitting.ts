@@ -40,9 +40,9 @@ function kindProblems(fields: HeartbeatFields): FieldProblem[] {
 
 async function requireScript({ scripts, datasets, source }: FittingDeps, caller: Caller, fields: HeartbeatFields): Promise<void> {
   const organization = caller.organization.id
-  const found = await scripts.check(organization, fields.script_js)
-  const said = found.map(({ message, line }) => `${line === undefined ? "" : `line ${line}: `}${message.replace(/\.$/, "")}`)
-  refuse(said.map((message) => problem("script_js", message)))
+  const problems = await scripts.check(organization, fields.script_js)
+  const messages = problems.map(({ message, line }) => `${line === undefined ? "" : `line ${line}: `}${message.replace(/\.$/, "")}`)
+  refuse(messages.map((message) => problem("script_js", message)))
   for (const { slug, filter } of fields.datasets) {
     await datasets.query(organization, await datasets.require(organization, slug), { filter, sort: "" })
   }

@@ -52,10 +52,10 @@ export class Heartbeats {
   }
 
   /** Stages the next run of a paused heartbeat, an interval from now. Clears its failures. */
-  resume(work: UnitOfWork, organization: string, heartbeat: StoredHeartbeat, made: Maker): StoredHeartbeat {
+  resume(work: UnitOfWork, organization: string, heartbeat: StoredHeartbeat, maker: Maker): StoredHeartbeat {
     if (heartbeat.state === "active") return heartbeat
     const beat = beatAt(work, organization, this.#deps, heartbeat.id, nextRun(heartbeat, this.#deps.clock.now()))
-    return this.#changed(work, organization, heartbeat, { state: "active", paused_reason: "", failures: 0, ...made, ...beat })
+    return this.#changed(work, organization, heartbeat, { state: "active", paused_reason: "", failures: 0, ...maker, ...beat })
   }
 
   /** Stages a run now, beside the schedule. Throws `failed_precondition` while another has not ended. */

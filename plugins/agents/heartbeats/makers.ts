@@ -35,7 +35,7 @@ export async function madeBy(keys: ApiKeys, caller: Caller, { authors = [] }: Ma
   if (credential_id === undefined) return { made_by: null, authors: [...authors] }
   const manager = caller.link ? { manager_id: caller.link.manager_id } : {}
   const maker: Author = { credential_id, user_id: caller.user?.id ?? null, ...manager }
-  const others = authors.filter((one) => one.credential_id !== credential_id)
+  const others = authors.filter((author) => author.credential_id !== credential_id)
   return { made_by: maker, authors: [...others, maker].slice(-maxAuthors) }
 }
 
@@ -69,10 +69,10 @@ export async function standingOf(
   { role, made_by }: StoredHeartbeat,
 ): Promise<{ readonly role: HeartbeatRole } | { readonly role: undefined; readonly lost: string }> {
   if (!made_by) return { role }
-  const standing = await keys.currentReach(organization, made_by)
-  if (standing.role === undefined) return standing
-  if (!roleAtLeast(standing.role, "member")) return { role: undefined, lost: `Its maker is only ${standing.role} now.` }
-  return { role: standing.role === "owner" || roleAtLeast(standing.role, role) ? role : standing.role }
+  const reach = await keys.currentReach(organization, made_by)
+  if (reach.role === undefined) return reach
+  if (!roleAtLeast(reach.role, "member")) return { role: undefined, lost: `Its maker is only ${reach.role} now.` }
+  return { role: reach.role === "owner" || roleAtLeast(reach.role, role) ? role : reach.role }
 }
 
 /** Lets approvals of a heartbeat's calls find the heartbeat and its authors. */

@@ -57,13 +57,13 @@ export function weekday(wall: WallTime): number {
 }
 
 function formatOf(zone: string): Intl.DateTimeFormat {
-  const known = formats.get(zone)
-  if (known) return known
+  const cached = formats.get(zone)
+  if (cached) return cached
   const numeric = "numeric"
   const fields = { year: numeric, month: numeric, day: numeric, hour: numeric, minute: numeric, second: numeric } as const
-  const made = new Intl.DateTimeFormat("en-US", { timeZone: zone, calendar: "iso8601", hourCycle: "h23", ...fields })
+  const format = new Intl.DateTimeFormat("en-US", { timeZone: zone, calendar: "iso8601", hourCycle: "h23", ...fields })
   // Names may be written in any case.
   if (formats.size >= 2_000) formats.clear()
-  formats.set(zone, made)
-  return made
+  formats.set(zone, format)
+  return format
 }

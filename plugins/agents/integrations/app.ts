@@ -85,11 +85,11 @@ export function createIntegrationApps(...first: AnyIntegrationApp[]): Integratio
   }
 }
 
-export function unknownApp(name: string, known: readonly string[]): AppError {
-  const message = `The app ${JSON.stringify(name.slice(0, 100))} does not exist. Apps that can be connected: ${known.join(", ")}.`
+export function unknownApp(name: string, appNames: readonly string[]): AppError {
+  const message = `The app ${JSON.stringify(name.slice(0, 100))} does not exist. Apps that can be connected: ${appNames.join(", ")}.`
   return new AppError("invalid_argument", message, {
     reason: "unknown_app",
-    apps: [...known],
+    apps: [...appNames],
     fields: [{ path: "app", message: "unknown app" }],
   })
 }

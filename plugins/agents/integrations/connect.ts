@@ -94,15 +94,15 @@ function refuseLending(app: AnyIntegrationApp, place: BrokerPlace | undefined, {
 async function checkedCredentials(
   deps: ConnectDeps,
   app: AnyIntegrationApp,
-  given: ConnectInput["credentials"],
+  input: ConnectInput["credentials"],
 ): Promise<Record<string, unknown>> {
-  if (given === undefined) throw invalid("credentials", `${app.name} needs them`)
+  if (input === undefined) throw invalid("credentials", `${app.name} needs them`)
   const schema: z.ZodType<Record<string, unknown>> = app.credentials
-  const parsed = schema.safeParse(given)
+  const parsed = schema.safeParse(input)
   if (!parsed.success) {
-    const fields = fieldProblems({ schema, value: given, issues: parsed.error.issues }, ["credentials"])
-    const said = fields.map(({ path, message }) => `${path}: ${message}`).join(" ")
-    throw new AppError("invalid_argument", `The credentials for ${app.name} are not usable: ${said}`, {
+    const fields = fieldProblems({ schema, value: input, issues: parsed.error.issues }, ["credentials"])
+    const problems = fields.map(({ path, message }) => `${path}: ${message}`).join(" ")
+    throw new AppError("invalid_argument", `The credentials for ${app.name} are not usable: ${problems}`, {
       reason: "invalid_credentials",
       fields,
     })
@@ -230,8 +230,8 @@ async function authoriseAgain(
     return { connection, connectUrl: deps.broker.begin(work, organization, connection, return_url), rotated: false }
   }
   const { id: integration_id, own_app } = connection
-  const begun = { organization, integration_id, app: app.name, own_app, return_url, scopes }
-  return { connection, connectUrl: await deps.oauth.authorizations.begin(work, begun), rotated: false }
+  const authorization = { organization, integration_id, app: app.name, own_app, return_url, scopes }
+  return { connection, connectUrl: await deps.oauth.authorizations.begin(work, authorization), rotated: false }
 }
 
 async function theOneMeant(deps: ConnectDeps, caller: Caller, input: ConnectInput, app: AnyIntegrationApp): Promise<Connection> {

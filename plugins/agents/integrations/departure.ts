@@ -15,12 +15,12 @@ const ofPerson = { shared: false, managed_access: "none" }
 
 export function pauseConnectionsOf({ store, clock, schedule }: DepartureDeps): DepartureHook {
   return async (work, { organization, user }) => {
-    const left = await store.open(Connections, organization).find({ connected_by: user, ...ofPerson })
-    for (const connection of left) {
+    const connections = await store.open(Connections, organization).find({ connected_by: user, ...ofPerson })
+    for (const connection of connections) {
       stageRevision(work.in(Connections, organization), connection, { paused: true }, clock.now())
       schedule.end(work, connection.id)
     }
-    return left.map(({ id, name }) => ({ kind: "integration", id, name, operation: "integrations.hand_over" }))
+    return connections.map(({ id, name }) => ({ kind: "integration", id, name, operation: "integrations.hand_over" }))
   }
 }
 

@@ -89,13 +89,13 @@ export function createIntegrations(deps: IntegrationsDeps): Integrations {
 
   return {
     async find(organization, ref) {
-      const found = await usableFor(organization, ref)
-      return found && viewOf(found.connection)
+      const connection = await usableFor(organization, ref)
+      return connection && viewOf(connection.connection)
     },
     async targetOf(organization, ref) {
-      const found = await usableFor(organization, ref)
-      if (!found) return { connection: ref, connection_id: null, revision: null, app: null, app_revision: null, host: null }
-      const { owner, connection } = found
+      const usable = await usableFor(organization, ref)
+      if (!usable) return { connection: ref, connection_id: null, revision: null, app: null, app_revision: null, host: null }
+      const { owner, connection } = usable
       const app = await apps.find(owner, connection)
       const { slug, id, revision } = connection
       const app_revision = app?.own?.revision ?? null
@@ -109,14 +109,14 @@ export function createIntegrations(deps: IntegrationsDeps): Integrations {
       }
     },
     async call(organization, ref, request, { byKeeper = false, ...context } = {}) {
-      const found = await usableFor(organization, ref)
-      if (!found) throw missing(ref)
+      const connection = await usableFor(organization, ref)
+      if (!connection) throw missing(ref)
       // Another host takes no part in what is guarded.
       const isGuarded = !byKeeper && context.base === undefined
       let refusal: AppError | undefined
-      if (isGuarded) for (const guard of guards) refusal ??= await guard({ organization, connection: found.connection, request })
+      if (isGuarded) for (const guard of guards) refusal ??= await guard({ organization, connection: connection.connection, request })
       if (refusal) throw refusal
-      return through(found.owner, organization, found.connection, request, context)
+      return through(connection.owner, organization, connection.connection, request, context)
     },
     callThrough: (organization, connection, request, context) => through(organization, organization, connection, request, context),
   }
@@ -160,13 +160,13 @@ export function createIntegrations(deps: IntegrationsDeps): Integrations {
     if (!credentials.success) throw unusable(`The integration "${connection.slug}" has no usable credentials; connect it again.`)
     const key = app.serviceAccount && serviceAccountKey(credentials.data)
     if (!app.serviceAccount || !key) return await send(credentials.data)
-    const { private_key: _, ...given } = credentials.data as Record<string, unknown>
-    const asked = { organization, connection, account: app.serviceAccount, key }
-    const access_token = await oauth.serviceTokens.token(asked)
-    const answer = await send({ ...given, access_token })
+    const { private_key: _, ...fields } = credentials.data as Record<string, unknown>
+    const grantRequest = { organization, connection, account: app.serviceAccount, key }
+    const access_token = await oauth.serviceTokens.token(grantRequest)
+    const answer = await send({ ...fields, access_token })
     if (answer.status !== 401) return answer
-    const newer = await oauth.serviceTokens.token(asked, access_token)
-    return await send({ ...given, access_token: newer })
+    const newer = await oauth.serviceTokens.token(grantRequest, access_token)
+    return await send({ ...fields, access_token: newer })
   }
 }
 

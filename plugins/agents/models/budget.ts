@@ -49,7 +49,7 @@ export class Budget {
   /** Throws `resource_exhausted` where less is left of the day. */
   async check(organization: string, millicents: number): Promise<void> {
     const day = this.#dayOf(organization)
-    await day.check((await this.#deps.holds.held(organization, day.id)) + millicents)
+    await day.check((await this.#deps.holds.heldMillicents(organization, day.id)) + millicents)
   }
 
   /** Throws `resource_exhausted` where a call may cost more than one may. */
@@ -72,9 +72,9 @@ export class Budget {
     try {
       return await run(async (work, cost, usage) => {
         isPaid = true
-        for (const one of accounts) {
-          const isBooked = call.millicents > 0 && !(await holds.release(work, organization, call, one))
-          one.pay(work, cost, isBooked ? call.millicents : undefined, usage)
+        for (const item of accounts) {
+          const isBooked = call.millicents > 0 && !(await holds.release(work, organization, call, item))
+          item.pay(work, cost, isBooked ? call.millicents : undefined, usage)
         }
       })
     } finally {
@@ -114,19 +114,19 @@ export class Budget {
         const $inc = { ...counted, input_tokens: inputTokens, output_tokens: outputTokens }
         work.in(DayCostCollection, organization).update(id, { $set: { day }, $inc }, { upsert: true })
       },
-      check: async (asked) => {
+      check: async (amount) => {
         const spent = (await this.#deps.store.open(DayCostCollection, organization).get(id))?.millicents ?? 0
-        if (spent + asked > this.#deps.limits.max_day_millicents) throw this.#exhausted(spent, asked)
+        if (spent + amount > this.#deps.limits.max_day_millicents) throw this.#exhausted(spent, amount)
       },
     }
   }
 
-  #exhausted(spent: number, asked: number): AppError {
+  #exhausted(spent: number, amount: number): AppError {
     const max = this.#deps.limits.max_day_millicents
     const untilMidnight = 86_400 - Math.floor((this.#deps.clock.now() / 1_000) % 86_400)
     return new AppError(
       "resource_exhausted",
-      `The organization spent ${millicents(spent)} on models today, of ${millicents(max)} a day (UTC), and this may cost ${millicents(asked)}, calls in progress included. Try tomorrow, or raise plugins.settings.models.max_day_millicents.`,
+      `The organization spent ${millicents(spent)} on models today, of ${millicents(max)} a day (UTC), and this may cost ${millicents(amount)}, calls in progress included. Try tomorrow, or raise plugins.settings.models.max_day_millicents.`,
       { reason: "model_day_budget", spent_millicents: spent, max_millicents: max },
       { retryAfterS: untilMidnight },
     )

@@ -60,17 +60,17 @@ export async function keptOrNew<T>(deps: CallDeps, call: Call, run: (signal: Abo
   const { store, settings, budget, meters, clock } = deps
   const { organization, madeBy, purpose, model, signal, parts } = call
   const id = parts && settings.cache_days > 0 ? derivedUuid(`${organization}\n${digestOf(parts)}`) : undefined
-  const kept = id === undefined ? undefined : await store.open(AnswerCollection, organization).get(id)
-  if (kept) {
-    meters.kept(purpose, model)
-    return { value: kept.value as T, madeBy, costMillicents: 0, paidMillicents: kept.cost_millicents ?? 0, kept: true }
+  const stored = id === undefined ? undefined : await store.open(AnswerCollection, organization).get(id)
+  if (stored) {
+    meters.countReused(purpose, model)
+    return { value: stored.value as T, madeBy, costMillicents: 0, paidMillicents: stored.cost_millicents ?? 0, kept: true }
   }
   budget.requireCall(call.estimate)
   const attemptId = deps.ids.uuid()
   const forMs = settings.timeout_ms + settlingMs
-  const held = { id: call.callId ?? attemptId, attempt: attemptId, millicents: call.estimate, forMs }
+  const heldCall = { id: call.callId ?? attemptId, attempt: attemptId, millicents: call.estimate, forMs }
   return deps.limiter.run({ organization, ...(signal ? { signal } : {}) }, () =>
-    budget.reserve(organization, held, call.account, async (settle) => {
+    budget.reserve(organization, heldCall, call.account, async (settle) => {
       const outcome = await attempt(deps, call, run)
       const cost = call.costOf(outcome.paid)
       await deps.works.retryConflicts(async (work) => {

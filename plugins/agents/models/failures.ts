@@ -34,8 +34,8 @@ export async function failureOf(error: unknown, { model, canceled, timeoutMs }: 
   if (last.isRetryable)
     return unavailable(`The provider of the model ${model} answered with status ${status}.`, error, last.responseHeaders)
   if (status < 400) return unusable(model, undefined, undefined, error)
-  const said = status === 400 || status === 404 || status === 422 ? ` It said: ${last.message.slice(0, maxQuoted)}` : ""
-  const message = `The provider of the model ${model} rejected the call with status ${status}.${said}`
+  const explanation = status === 400 || status === 404 || status === 422 ? ` It said: ${last.message.slice(0, maxQuoted)}` : ""
+  const message = `The provider of the model ${model} rejected the call with status ${status}.${explanation}`
   return new AppError("failed_precondition", message, { reason: "model_rejected", status, retryable: false }, { cause: error })
 }
 

@@ -93,8 +93,8 @@ export class Holds {
 
   /** Stages the end of the call. Returns false if the budget has booked the call as lost. */
   async release(work: UnitOfWork, organization: string, { id, attempt }: HeldCall, account: Pick<Account, "id">): Promise<boolean> {
-    const held = await this.#deps.store.open(HeldCallsCollection, organization).get(account.id)
-    if (held?.calls[id]?.attempt !== attempt) return false
+    const heldCalls = await this.#deps.store.open(HeldCallsCollection, organization).get(account.id)
+    if (heldCalls?.calls[id]?.attempt !== attempt) return false
     const where = { [`calls.${id}.attempt`]: attempt }
     work.in(HeldCallsCollection, organization).update(account.id, { $unset: { [`calls.${id}`]: true } }, { where })
     return true
@@ -103,23 +103,23 @@ export class Holds {
   /** Books the calls that did not end within their time limit. */
   async bookLost(organization: string, account: Account): Promise<void> {
     await this.#deps.works.retryConflicts(async (work) => {
-      const held = await this.#deps.store.open(HeldCallsCollection, organization).get(account.id)
-      const lost = lostIn(held, timestamp(this.#deps.clock.now()))
-      if (held && lost.length > 0) this.#change(work, organization, account, held, lost)
+      const heldCalls = await this.#deps.store.open(HeldCallsCollection, organization).get(account.id)
+      const lost = lostIn(heldCalls, timestamp(this.#deps.clock.now()))
+      if (heldCalls && lost.length > 0) this.#change(work, organization, account, heldCalls, lost)
     })
   }
 
   /** Millicents of the calls in progress. */
-  async held(organization: string, id: string): Promise<number> {
+  async heldMillicents(organization: string, id: string): Promise<number> {
     return this.#sum(await this.#deps.store.open(HeldCallsCollection, organization).get(id))
   }
 
   async #take(organization: string, call: HeldCall, accounts: readonly Account[]): Promise<void> {
     await this.#deps.works.retryConflicts(async (work) => {
-      const found = await this.#checked(organization, call, accounts)
+      const heldCalls = await this.#checked(organization, call, accounts)
       // What costs nothing needs no place.
       if (call.millicents === 0) return
-      for (const [at, account] of accounts.entries()) this.#put(work, organization, account, found[at], call)
+      for (const [at, account] of accounts.entries()) this.#put(work, organization, account, heldCalls[at], call)
     })
   }
 
@@ -127,19 +127,19 @@ export class Holds {
   async #checked(organization: string, call: HeldCall, accounts: readonly Account[]): Promise<(HeldCalls | undefined)[]> {
     for (let tries = 1; ; tries++) {
       // Before what was spent is read: a call that is paid in between counts twice here, and not at all the other way around.
-      const found = await this.#read(organization, accounts)
+      const heldCalls = await this.#read(organization, accounts)
       try {
-        for (const [at, account] of accounts.entries()) await account.check(this.#sum(found[at]) + call.millicents)
-        return found
+        for (const [at, account] of accounts.entries()) await account.check(this.#sum(heldCalls[at]) + call.millicents)
+        return heldCalls
       } catch (error) {
-        if (tries >= maxTries || !(await this.#hasChanged(organization, accounts, found))) throw error
+        if (tries >= maxTries || !(await this.#hasChanged(organization, accounts, heldCalls))) throw error
       }
     }
   }
 
   #read(organization: string, accounts: readonly Account[]): Promise<(HeldCalls | undefined)[]> {
-    const held = this.#deps.store.open(HeldCallsCollection, organization)
-    return Promise.all(accounts.map(({ id }) => held.get(id)))
+    const collection = this.#deps.store.open(HeldCallsCollection, organization)
+    return Promise.all(accounts.map(({ id }) => collection.get(id)))
   }
 
   async #hasChanged(organization: string, accounts: readonly Account[], before: readonly (HeldCalls | undefined)[]): Promise<boolean> {
@@ -147,14 +147,15 @@ export class Holds {
   }
 
   /** With lost calls that are not booked yet. */
-  #sum(held: HeldCalls | undefined): number {
-    return Object.values(held?.calls ?? {}).reduce((sum, { millicents }) => sum + millicents, 0)
+  #sum(heldCalls: HeldCalls | undefined): number {
+    return Object.values(heldCalls?.calls ?? {}).reduce((sum, { millicents }) => sum + millicents, 0)
   }
 
-  #put(work: UnitOfWork, organization: string, account: Account, held: HeldCalls | undefined, call: HeldCall): void {
+  #put(work: UnitOfWork, organization: string, account: Account, heldCalls: HeldCalls | undefined, call: HeldCall): void {
     const now = this.#deps.clock.now()
     const entry = { millicents: call.millicents, until: timestamp(now + call.forMs), attempt: call.attempt }
-    if (held) this.#change(work, organization, account, held, lostIn(held, timestamp(now), call.id), { [`calls.${call.id}`]: entry })
+    if (heldCalls)
+      this.#change(work, organization, account, heldCalls, lostIn(heldCalls, timestamp(now), call.id), { [`calls.${call.id}`]: entry })
     else {
       const expires_at = timestamp(now + keptMs)
       work.in(HeldCallsCollection, organization).insert({ id: account.id, version: 1, calls: { [call.id]: entry }, expires_at })
@@ -187,11 +188,11 @@ export class Holds {
 }
 
 /** Estimates of lost calls that are not booked yet, in millicents. */
-export function lostEstimates(held: HeldCalls | undefined, now: string): number[] {
-  return lostIn(held, now).map((id) => held?.calls[id]?.millicents ?? 0)
+export function lostEstimates(heldCalls: HeldCalls | undefined, now: string): number[] {
+  return lostIn(heldCalls, now).map((id) => heldCalls?.calls[id]?.millicents ?? 0)
 }
 
 /** Ids of the repeated call and of the calls that did not end within their time limit. */
-function lostIn(held: HeldCalls | undefined, now: string, repeated?: string): string[] {
-  return Object.entries(held?.calls ?? {}).flatMap(([id, { until }]) => (id === repeated || until <= now ? [id] : []))
+function lostIn(heldCalls: HeldCalls | undefined, now: string, repeated?: string): string[] {
+  return Object.entries(heldCalls?.calls ?? {}).flatMap(([id, { until }]) => (id === repeated || until <= now ? [id] : []))
 }

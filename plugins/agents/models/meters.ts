@@ -30,7 +30,7 @@ export class ModelMeters {
     })
   }
 
-  kept(purpose: string, model: string): void {
+  countReused(purpose: string, model: string): void {
     this.#calls.inc({ purpose, model, result: "kept" })
   }
 

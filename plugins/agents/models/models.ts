@@ -91,7 +91,7 @@ export function createModels(deps: ModelsDeps): Models {
 
 function configured(settings: ModelSettings, purpose: Purpose, name?: string): LanguageModelSettings {
   const model = settings[purpose] ?? settings.default
-  if (name !== undefined && model?.model !== name) return named(settings, name)
+  if (name !== undefined && model?.model !== name) return modelSettings(settings, name)
   if (model) return model
   const setting = `plugins.settings.models.${purpose}`
   throw new AppError(
@@ -101,11 +101,11 @@ function configured(settings: ModelSettings, purpose: Purpose, name?: string): L
   )
 }
 
-function named(settings: ModelSettings, name: string): LanguageModelSettings {
-  const known = [settings.default, ...purposes.map((purpose) => settings[purpose]), ...settings.others].flatMap((one) => one ?? [])
-  const found = known.find(({ model }) => model === name)
-  if (found) return found
-  const names = [...new Set(known.map(({ model }) => model))].join(", ") || "none"
+function modelSettings(settings: ModelSettings, name: string): LanguageModelSettings {
+  const models = [settings.default, ...purposes.map((purpose) => settings[purpose]), ...settings.others].flatMap((model) => model ?? [])
+  const match = models.find(({ model }) => model === name)
+  if (match) return match
+  const names = [...new Set(models.map(({ model }) => model))].join(", ") || "none"
   const setting = "plugins.settings.models.others"
   const message = `The model ${JSON.stringify(name.slice(0, 200))} is not configured (configured: ${names}): name one of them, or add it to ${setting}.`
   throw new AppError("failed_precondition", message, { reason: "model_not_configured", setting })
@@ -129,10 +129,10 @@ async function ask<T>(
   const model = configured(deps.settings, question.purpose, question.model)
   const { prompt, input, images = [], seat = "", temperature = 0, maxOutputTokens = 2_000, schema, purpose } = question
   const madeBy = `${model.model}@${prompt.name}-v${prompt.version}`
-  const seen = model.images ? images : []
+  const pictures = model.images ? images : []
   const form = schema ? JSON.stringify(z.toJSONSchema(schema)) : ""
-  const asked = [madeBy, prompt.text, form, seat, String(temperature), String(maxOutputTokens), input]
-  const parts = question.callId === undefined ? [reachedAt(model), ...asked, ...seen.map(digest)] : ["call", question.callId]
+  const keyParts = [madeBy, prompt.text, form, seat, String(temperature), String(maxOutputTokens), input]
+  const parts = question.callId === undefined ? [reachedAt(model), ...keyParts, ...pictures.map(digest)] : ["call", question.callId]
   const price = { model: model.model, estimate: estimateOf(model, question), costOf: (usage: Usage) => costOf(model, usage) }
   return keptOrNew(
     deps,
@@ -145,7 +145,7 @@ async function ask<T>(
         messages: [
           {
             role: "user",
-            content: [{ type: "text", text: input }, ...seen.map((data) => ({ type: "file" as const, mediaType: "image", data }))],
+            content: [{ type: "text", text: input }, ...pictures.map((data) => ({ type: "file" as const, mediaType: "image", data }))],
           },
         ],
         temperature,

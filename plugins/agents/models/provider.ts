@@ -19,7 +19,7 @@ type Configured = LanguageModelSettings | EmbeddingModelSettings
 
 /** What calls of the configured models import. A service without models imports nothing. */
 export async function importLibraries({ embedding, others, ...settings }: ModelSettings): Promise<void> {
-  const models = [settings.default, ...purposes.map((purpose) => settings[purpose]), ...others, embedding].flatMap((one) => one ?? [])
+  const models = [settings.default, ...purposes.map((purpose) => settings[purpose]), ...others, embedding].flatMap((model) => model ?? [])
   if (models.length === 0) return
   await import("ai")
   if (models.some(({ protocol }) => protocol === "anthropic")) await import("@ai-sdk/anthropic")
@@ -27,13 +27,13 @@ export async function importLibraries({ embedding, others, ...settings }: ModelS
 }
 
 export async function languageModel(settings: LanguageModelSettings, organization: string, deps: ProviderDeps): Promise<LanguageModel> {
-  const given = connection(settings, organization, deps)
+  const options = connection(settings, organization, deps)
   if (settings.protocol === "anthropic") {
     const { createAnthropic } = await import("@ai-sdk/anthropic")
-    return createAnthropic({ ...given, apiKey: given.apiKey ?? "none" })(settings.model)
+    return createAnthropic({ ...options, apiKey: options.apiKey ?? "none" })(settings.model)
   }
   const { createOpenAICompatible } = await import("@ai-sdk/openai-compatible")
-  return createOpenAICompatible({ ...given, name: "models", supportsStructuredOutputs: settings.structured }).chatModel(settings.model)
+  return createOpenAICompatible({ ...options, name: "models", supportsStructuredOutputs: settings.structured }).chatModel(settings.model)
 }
 
 export async function embeddingModel(settings: EmbeddingModelSettings, organization: string, deps: ProviderDeps): Promise<EmbeddingModel> {
@@ -59,12 +59,12 @@ const placeholder = "https://connection.invalid"
 async function bounded(input: string | URL | Request, init?: RequestInit): Promise<Response> {
   const response = await fetch(input, { ...init, redirect: "error" })
   if (response.body === null) return response
-  let left = maxAnswerBytes
+  let remaining = maxAnswerBytes
   const counted = response.body.pipeThrough(
     new TransformStream<Uint8Array, Uint8Array>({
       transform(chunk, controller) {
-        left -= chunk.byteLength
-        if (left < 0) controller.error(new Error(`The model's provider answered with more than ${maxAnswerBytes} bytes.`))
+        remaining -= chunk.byteLength
+        if (remaining < 0) controller.error(new Error(`The model's provider answered with more than ${maxAnswerBytes} bytes.`))
         else controller.enqueue(chunk)
       },
     }),

@@ -67,15 +67,19 @@ export async function takeTurn(deps: ModelsDeps, organization: string, model: La
     })
     const paid = usageOf(usage)
     if (finishReason === "content-filter" || finishReason === "length") return { paid, error: unusable(model.model, finishReason, text) }
-    const calls = toolCalls.map(({ toolCallId, toolName, input: given }) => ({ id: toolCallId, name: toolName, input: given as Json }))
+    const calls = toolCalls.map(({ toolCallId, toolName, input: toolInput }) => ({
+      id: toolCallId,
+      name: toolName,
+      input: toolInput as Json,
+    }))
     return { paid, value: { text, calls } }
   })
   return { ...answered.value, madeBy, costMillicents: answered.costMillicents }
 }
 
 function messagesOf({ text, calls }: PastTurn): ModelMessage[] {
-  const said = text === "" ? [] : [{ type: "text" as const, text }]
-  const asked = calls.map(({ id, name, input }) => ({ type: "tool-call" as const, toolCallId: id, toolName: name, input }))
+  const textParts = text === "" ? [] : [{ type: "text" as const, text }]
+  const toolCalls = calls.map(({ id, name, input }) => ({ type: "tool-call" as const, toolCallId: id, toolName: name, input }))
   const answers = calls.map(({ id, name, answer }) => ({
     type: "tool-result" as const,
     toolCallId: id,
@@ -83,7 +87,7 @@ function messagesOf({ text, calls }: PastTurn): ModelMessage[] {
     output: { type: "text" as const, value: answer },
   }))
   return [
-    { role: "assistant", content: [...said, ...asked] },
+    { role: "assistant", content: [...textParts, ...toolCalls] },
     { role: "tool", content: answers },
   ]
 }

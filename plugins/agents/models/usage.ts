@@ -66,15 +66,19 @@ async function daysOf(store: Store, organization: string, now: number): Promise<
   const recent = [now, now - dayMs].map((at) => timestamp(at).slice(0, 10))
   const read = () => Promise.all(recent.map((day) => store.open(HeldCallsCollection, organization).get(`${organization}:${day}`)))
   for (let tries = 1; ; tries++) {
-    const held = await read()
+    const calls = await read()
     const days = await store.open(DayCostCollection, organization).find({}, { sort: { day: -1 }, limit: 30 })
-    if (tries < maxTries && JSON.stringify(await read()) !== JSON.stringify(held)) continue
-    const byDay = new Map(days.map((one) => [one.day, one]))
+    if (tries < maxTries && JSON.stringify(await read()) !== JSON.stringify(calls)) continue
+    const byDay = new Map(days.map((day) => [day.day, day]))
     for (const [at, day] of recent.entries()) {
-      const lost = lostEstimates(held[at], timestamp(now))
+      const lost = lostEstimates(calls[at], timestamp(now))
       if (lost.length === 0) continue
-      const one = byDay.get(day) ?? { id: day, day, input_tokens: 0, output_tokens: 0, millicents: 0, calls: 0 }
-      byDay.set(day, { ...one, millicents: lost.reduce((sum, estimate) => sum + estimate, one.millicents), calls: one.calls + lost.length })
+      const cost = byDay.get(day) ?? { id: day, day, input_tokens: 0, output_tokens: 0, millicents: 0, calls: 0 }
+      byDay.set(day, {
+        ...cost,
+        millicents: lost.reduce((sum, estimate) => sum + estimate, cost.millicents),
+        calls: cost.calls + lost.length,
+      })
     }
     return [...byDay.values()].sort((a, b) => (a.day < b.day ? 1 : -1))
   }

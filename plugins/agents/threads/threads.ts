@@ -24,8 +24,8 @@ export const threadsNeeds = { store: Store, clock: Clock, ids: Ids }
 export function createThreads({ store, clock, ids }: Deps<typeof threadsNeeds>): Threads {
   return {
     async require(organization, id) {
-      const found = await store.open(ThreadCollection, organization).get(id)
-      if (found) return found
+      const thread = await store.open(ThreadCollection, organization).get(id)
+      if (thread) return thread
       throw new AppError("not_found", `The organization has no thread ${id}; GET /v1/threads lists them.`, { reason: "thread_not_found" })
     },
     create(work, organization, { title, userId }) {
@@ -58,8 +58,8 @@ export function createThreads({ store, clock, ids }: Deps<typeof threadsNeeds>):
     },
     async last(organization, threadId, limit, until) {
       const where = { thread_id: threadId, ...(until === undefined ? {} : { id: { $lte: until } }) }
-      const found = await store.open(MessageCollection, organization).find(where, { sort: { id: -1 }, limit })
-      return found.reverse()
+      const messages = await store.open(MessageCollection, organization).find(where, { sort: { id: -1 }, limit })
+      return messages.reverse()
     },
   }
 }

@@ -68,19 +68,19 @@ export function beginAttempt(
   if (state === "none") throw new Error("No attempt begins as none.")
   const { id } = workstreams.newPart(workstream, "")
   const subject = { kind: attemptSubject, id: `${workstream.id}:${assignment.id}:${id}` }
-  const asked = { agent, threadId: workstream.primary_thread_id, input, subject, by }
-  const run = agent && runs.start(work, organization, { ...asked, agent })
+  const runInput = { agent, threadId: workstream.primary_thread_id, input, subject, by }
+  const run = agent && runs.start(work, organization, { ...runInput, agent })
   const attempt: LatestAttempt = {
     ...{ id, state, agent_run_id: run?.id ?? null, attempt_number: (before?.attempt_number ?? 0) + 1 },
     ...{ ended_at: null, handles: [], result_kind: "", summary: "", terminal_reason: "" },
   }
-  const kept = {
+  const fields = {
     workstream_id: workstream.id,
     assignment_id: assignment.id,
     assignee: assignment.assigned_agent_key,
     created_at: workstreams.now(),
   }
-  work.in(AttemptCollection, organization).insert({ ...attempt, ...kept })
+  work.in(AttemptCollection, organization).insert({ ...attempt, ...fields })
   const body = `Attempt ${attempt.attempt_number} at "${assignment.slug}" began.`
   const news = { actor, event: "attempt_begun", body, data: { assignment: assignment.slug } }
   return workstreams.change(work, organization, workstream, assignment, { latest_attempt: attempt }, news)
@@ -103,11 +103,11 @@ export function endAttempt(
   const adoption_state = adopts
     ? nextState(adoptionMachine, assignment.adoption_state, adopts, { by_decider: false })
     : assignment.adoption_state
-  const result = event === "submit" ? { summary, result_kind, handles: handles.map((one) => ({ ...one })) } : {}
+  const result = event === "submit" ? { summary, result_kind, handles: handles.map((handle) => ({ ...handle })) } : {}
   const ended = { state, ended_at: workstreams.now(), terminal_reason: reason, ...result }
   work.in(AttemptCollection, organization).update(before.id, { $set: changesOf(ended) })
-  const told = event === "submit" ? "proposes a result" : `is ${state}`
-  const body = `Attempt ${before.attempt_number} at "${assignment.slug}" ${told}.${reason === "" ? "" : ` ${reason}`}`
+  const status = event === "submit" ? "proposes a result" : `is ${state}`
+  const body = `Attempt ${before.attempt_number} at "${assignment.slug}" ${status}.${reason === "" ? "" : ` ${reason}`}`
   const news = { actor, event: `attempt_${state}`, body, data: { assignment: assignment.slug, adoption_state } }
   return workstreams.change(work, organization, workstream, assignment, { latest_attempt: { ...before, ...ended }, adoption_state }, news)
 }

@@ -22,16 +22,16 @@ export function createWorkstream(
   { workstreams, threads }: CreateDeps,
   work: UnitOfWork,
   organization: string,
-  given: NewWorkstream,
+  input: NewWorkstream,
   { template, actor, userId }: { readonly template: StoredTemplate | undefined; readonly actor: Actor; readonly userId: string | null },
 ): WholeWorkstream {
   const at = workstreams.now()
   const workstream: StoredWorkstream = {
-    ...given,
+    ...input,
     status: workstreamMachine.initial,
     spent_millicents: 0,
     external_refs: [],
-    primary_thread_id: threads.create(work, organization, { title: given.title, userId }).id,
+    primary_thread_id: threads.create(work, organization, { title: input.title, userId }).id,
     source_template_id: template?.id ?? null,
     escalations: { day: "", count: 0 },
     followers: [],
@@ -43,9 +43,9 @@ export function createWorkstream(
   }
   work.in(WorkstreamCollection, organization).insert(workstream)
   const phases = (template?.phases ?? []).map((phase, index) => newPhase(workstreams, workstream, { ...phase, sort_order: index }))
-  const assignments = (template?.assignments ?? []).map((one) => {
-    const phase = phases.find(({ slug }) => slug === one.phase_slug)
-    return newAssignment(workstreams, workstream, { ...one, phase_id: phase?.id ?? null, reason: "" })
+  const assignments = (template?.assignments ?? []).map((assignment) => {
+    const phase = phases.find(({ slug }) => slug === assignment.phase_slug)
+    return newAssignment(workstreams, workstream, { ...assignment, phase_id: phase?.id ?? null, reason: "" })
   })
   const parts = [...phases, ...assignments]
   for (const part of parts) work.in(PartCollection, organization).insert(part)
@@ -57,16 +57,16 @@ export function createWorkstream(
 export function newPhase(
   workstreams: Workstreams,
   workstream: StoredWorkstream,
-  { slug, ...given }: Pick<StoredPhase, "slug" | "title" | "skill_slug" | "sort_order"> & Partial<Pick<StoredPhase, "thread_id">>,
+  { slug, ...fields }: Pick<StoredPhase, "slug" | "title" | "skill_slug" | "sort_order"> & Partial<Pick<StoredPhase, "thread_id">>,
 ): StoredPhase {
   const part = workstreams.newPart(workstream, slug)
-  return { thread_id: null, ...given, ...part, kind: "phase", status: phaseMachine.initial, started_at: null, completed_at: null }
+  return { thread_id: null, ...fields, ...part, kind: "phase", status: phaseMachine.initial, started_at: null, completed_at: null }
 }
 
 type GivenAssignment = Omit<StoredTemplate["assignments"][number], "phase_slug"> & Pick<StoredAssignment, "phase_id" | "reason">
 
-export function newAssignment(workstreams: Workstreams, workstream: StoredWorkstream, given: GivenAssignment): StoredAssignment {
-  const { slug, objective, acceptance_criteria, expected_result_kind, assigned_agent_key, phase_id, reason } = given
+export function newAssignment(workstreams: Workstreams, workstream: StoredWorkstream, fields: GivenAssignment): StoredAssignment {
+  const { slug, objective, acceptance_criteria, expected_result_kind, assigned_agent_key, phase_id, reason } = fields
   return {
     ...workstreams.newPart(workstream, slug),
     ...{ kind: "assignment", objective, acceptance_criteria, expected_result_kind, assigned_agent_key, phase_id, reason },

@@ -76,12 +76,12 @@ export function shownWhole({ workstream, parts, events }: WholeWorkstream, calle
     current_decisions: decisions.filter(isCurrent).sort(byId).reverse().map(shownDecision),
     recent_decisions: decisions
       .filter((decision) => !isCurrent(decision))
-      .sort((one, other) => (one.updated_at === other.updated_at ? byId(other, one) : one.updated_at < other.updated_at ? 1 : -1))
+      .sort((left, right) => (left.updated_at === right.updated_at ? byId(right, left) : left.updated_at < right.updated_at ? 1 : -1))
       .slice(0, maxRecent)
       .map(shownDecision),
     events: events.map((event) => shownEvent(event, organization)),
     phases: partsOf(parts, "phase")
-      .sort((one, other) => one.sort_order - other.sort_order || byId(one, other))
+      .sort((left, right) => left.sort_order - right.sort_order || byId(left, right))
       .map(shownPhase),
     resources: partsOf(parts, "resource").sort(byId).map(shownResource),
     following: workstream.followers.includes(followerOf(caller)),
@@ -97,6 +97,6 @@ function isCurrent({ status }: StoredDecision): boolean {
 }
 
 /** In the order in which they were made. */
-function byId(one: { readonly id: string }, other: { readonly id: string }): number {
-  return one.id < other.id ? -1 : 1
+function byId(first: { readonly id: string }, second: { readonly id: string }): number {
+  return first.id < second.id ? -1 : 1
 }

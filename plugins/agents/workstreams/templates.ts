@@ -69,22 +69,22 @@ interface Soundness {
 
 /** Throws `invalid_argument` for a slug that occurs twice, and for a phase that the template does not have. */
 function requireSound({ phases, assignments }: Soundness): void {
-  const known = new Set(phases.map(({ slug }) => slug))
+  const slugs = new Set(phases.map(({ slug }) => slug))
   const unknown = assignments.flatMap(({ phase_slug }, index) =>
-    phase_slug === "" || known.has(phase_slug)
+    phase_slug === "" || slugs.has(phase_slug)
       ? []
       : [{ path: `assignments.${index}.phase_slug`, message: `the template has no phase ${phase_slug}` }],
   )
   const fields = [...twice("phases", phases), ...twice("assignments", assignments), ...unknown]
   if (fields.length === 0) return
-  const message = fields.map(({ path, message: said }) => `${path}: ${said}`).join("; ")
+  const message = fields.map(({ path, message: problem }) => `${path}: ${problem}`).join("; ")
   throw new AppError("invalid_argument", message, { reason: "unknown_template_phase", fields })
 }
 
 function twice(field: string, items: readonly { readonly slug: string }[]) {
-  const seen = new Set<string>()
+  const slugs = new Set<string>()
   return items.flatMap(({ slug }, index) => {
-    if (!seen.has(slug)) return seen.add(slug) && []
+    if (!slugs.has(slug)) return slugs.add(slug) && []
     return [{ path: `${field}.${index}.slug`, message: `${slug} occurs twice` }]
   })
 }

@@ -58,8 +58,8 @@ export class Workstreams {
   /** By slug or UUID; throws `not_found`. */
   async require(organization: string, slugOrId: string): Promise<StoredWorkstream> {
     const workstreams = this.#deps.store.open(WorkstreamCollection, organization)
-    const found = isUuid(slugOrId) ? await workstreams.get(slugOrId) : await workstreams.first({ slug: slugOrId })
-    if (found) return found
+    const workstream = isUuid(slugOrId) ? await workstreams.get(slugOrId) : await workstreams.first({ slug: slugOrId })
+    if (workstream) return workstream
     throw new AppError("not_found", `The organization has no workstream "${slugOrId}"; GET /v1/workstreams lists them.`, {
       reason: "workstream_not_found",
     })
@@ -67,9 +67,9 @@ export class Workstreams {
 
   /** As `require`, for a change; throws `failed_precondition` where it is archived. */
   async open(organization: string, slugOrId: string): Promise<StoredWorkstream> {
-    const found = await this.require(organization, slugOrId)
-    if (found.status !== "archived") return found
-    throw new AppError("failed_precondition", `The workstream "${found.slug}" is archived, and is changed no more.`, {
+    const workstream = await this.require(organization, slugOrId)
+    if (workstream.status !== "archived") return workstream
+    throw new AppError("failed_precondition", `The workstream "${workstream.slug}" is archived, and is changed no more.`, {
       reason: "workstream_archived",
     })
   }
@@ -77,8 +77,8 @@ export class Workstreams {
   /** By slug or UUID; throws `not_found`. */
   async part<K extends PartKind>(organization: string, { id, slug }: StoredWorkstream, kind: K, slugOrId: string): Promise<PartOf<K>> {
     const parts = this.#deps.store.open(PartCollection, organization)
-    const found = await parts.first({ workstream_id: id, kind, ...(isUuid(slugOrId) ? { id: slugOrId } : { slug: slugOrId }) })
-    if (found) return found as PartOf<K>
+    const part = await parts.first({ workstream_id: id, kind, ...(isUuid(slugOrId) ? { id: slugOrId } : { slug: slugOrId }) })
+    if (part) return part as PartOf<K>
     throw new AppError("not_found", `The workstream "${slug}" has no ${kind} "${slugOrId}".`, { reason: "workstream_part_not_found" })
   }
 
@@ -86,11 +86,11 @@ export class Workstreams {
   async requireRoom(organization: string, { id, slug }: StoredWorkstream, kind: PartKind, partSlug: string): Promise<void> {
     const parts = this.#deps.store.open(PartCollection, organization)
     const max = maxParts[kind]
-    const [taken, count] = await Promise.all([
+    const [duplicate, count] = await Promise.all([
       parts.first({ workstream_id: id, kind, slug: partSlug }),
       parts.count({ workstream_id: id, kind }, { limit: max }),
     ])
-    if (taken) throw slugTaken(`The workstream has the ${kind} "${partSlug}" already; take another slug.`)
+    if (duplicate) throw slugTaken(`The workstream has the ${kind} "${partSlug}" already; take another slug.`)
     if (count < max) return
     throw new AppError("failed_precondition", `The workstream "${slug}" has ${max} of its kind ${kind}, the most it may.`, {
       reason: "workstream_full",

@@ -44,8 +44,8 @@ function repeatsOf({ repeats }: RunOptions): { readonly repeats?: number } {
 }
 
 function textOf({ cases, verdict, reason, flaky }: Run): string {
-  const width = Math.max(4, ...cases.map((one) => one.case.length))
-  const lines = cases.map((one) => `  ${one.state.padEnd(10)}  ${one.case.padEnd(width)}  ${one.reason}`)
+  const width = Math.max(4, ...cases.map((evalCase) => evalCase.case.length))
+  const lines = cases.map((evalCase) => `  ${evalCase.state.padEnd(10)}  ${evalCase.case.padEnd(width)}  ${evalCase.reason}`)
   const unsteady = flaky.length > 0 ? [`Flaky: ${flaky.join(", ")}.`] : []
   return [...lines, ...unsteady, `${verdict}: ${reason}`].join("\n")
 }
@@ -57,7 +57,10 @@ function junitSuite({ suite_slug, cases, verdict, reason, created_at, finished_a
   const milliseconds = finished_at === null ? 0 : Date.parse(finished_at) - Date.parse(created_at)
   return {
     name: suite_slug,
-    cases: [...cases.map((one) => ({ name: one.case, of: suite_slug, ...outcomeOf(one) })), { name: "verdict", of: suite_slug, ...whole }],
+    cases: [
+      ...cases.map((evalCase) => ({ name: evalCase.case, of: suite_slug, ...outcomeOf(evalCase) })),
+      { name: "verdict", of: suite_slug, ...whole },
+    ],
     milliseconds,
   }
 }

@@ -27,9 +27,9 @@ export async function judge(
   try {
     const question = { ...questionOf(judged, judgeModel), signal, schema: Judgement }
     const { value, costMillicents } = await models.object(organization, question)
-    const said = { reason: value.reasoning, costMillicents }
-    if (value.verdict === "cannot_judge") return { ...said, verdict: "could_not_judge", cause: value.verdict }
-    return { ...said, verdict: value.verdict, cause: "" }
+    const judging = { reason: value.reasoning, costMillicents }
+    if (value.verdict === "cannot_judge") return { ...judging, verdict: "could_not_judge", cause: value.verdict }
+    return { ...judging, verdict: value.verdict, cause: "" }
   } catch (error) {
     if (signal.aborted || !(error instanceof AppError) || error.code === "unavailable") throw error
     return unjudged(error)
@@ -50,15 +50,15 @@ export function estimateOf(models: Models, judged: Judged, judgeModel: string): 
 
 /** Who judges: `<model>@<prompt>-v<version>`. Throws `failed_precondition`, reason `model_not_configured`. */
 export function judgeOf(models: Models, judgeModel: string): string {
-  return `${models.language("judge", named(judgeModel)).model}@${judgePrompt.name}-v${judgePrompt.version}`
+  return `${models.language("judge", modelName(judgeModel)).model}@${judgePrompt.name}-v${judgePrompt.version}`
 }
 
 function questionOf(judged: Judged, judgeModel: string): Question {
-  const model = named(judgeModel)
+  const model = modelName(judgeModel)
   const question = { purpose: "judge" as const, prompt: judgePrompt, input: shownToJudge(judged), maxOutputTokens: maxAnswerTokens }
   return model === undefined ? question : { ...question, model }
 }
 
-function named(judgeModel: string): string | undefined {
+function modelName(judgeModel: string): string | undefined {
   return judgeModel === "" ? undefined : judgeModel
 }

@@ -33,7 +33,7 @@ export const getWidgetCanary = defineOperation({
   output: CanaryResource,
   errors: [],
   inject: { canary: Canary, clock: Clock },
-  handle: async ({ caller, deps }) => shown(await deps.canary.get(caller.organization.id), deps.clock.now()),
+  handle: async ({ caller, deps }) => toResource(await deps.canary.get(caller.organization.id), deps.clock.now()),
 })
 
 export const configureWidgetCanary = defineOperation({
@@ -62,26 +62,26 @@ export const configureWidgetCanary = defineOperation({
   async handle({ input, caller, deps: { canary, clock }, work }) {
     const organization = caller.organization.id
     const before = await canary.get(organization)
-    if (Object.values(input).every((value) => value === undefined)) return shown(before, clock.now())
-    if (input.widget === "") return shown(canary.configure(work, organization, before, undefined), clock.now())
-    const given = {
+    if (Object.values(input).every((value) => value === undefined)) return toResource(before, clock.now())
+    if (input.widget === "") return toResource(canary.configure(work, organization, before, undefined), clock.now())
+    const options = {
       widget: input.widget ?? before?.widget ?? "",
       widget_name: input.widget_name ?? before?.widget_name ?? "",
       selector: input.selector ?? before?.selector ?? "",
       interval_minutes: input.interval_minutes ?? before?.interval_minutes ?? 15,
     }
     const fields = (["widget", "widget_name", "selector"] as const)
-      .filter((field) => given[field] === "")
+      .filter((field) => options[field] === "")
       .map((path) => ({ path, message: "needed where no canary is configured" }))
     if (fields.length > 0) {
       const message = `A widget canary needs ${fields.map((field) => field.path).join(", ")}.`
       throw new AppError("invalid_argument", message, { reason: "widget_incomplete", fields })
     }
-    return shown(canary.configure(work, organization, before, given), clock.now())
+    return toResource(canary.configure(work, organization, before, options), clock.now())
   },
 })
 
-function shown(canary: StoredCanary | undefined, now: number): z.input<typeof CanaryResource> {
+function toResource(canary: StoredCanary | undefined, now: number): z.input<typeof CanaryResource> {
   if (!canary) {
     const none = {
       widget: "",
@@ -97,6 +97,6 @@ function shown(canary: StoredCanary | undefined, now: number): z.input<typeof Ca
   }
   const { widget, widget_name, selector, interval_minutes, last_check_at, reason } = canary
   const age_s = last_check_at === null ? null : Math.max(0, Math.floor((now - Date.parse(last_check_at)) / 1_000))
-  const known = { widget, widget_name, selector, interval_minutes, reason, last_check_at: last_check_at ?? "", age_s }
-  return { configured: true, ...known, verdict: verdictNow(canary, now) }
+  const state = { widget, widget_name, selector, interval_minutes, reason, last_check_at: last_check_at ?? "", age_s }
+  return { configured: true, ...state, verdict: verdictNow(canary, now) }
 }

@@ -62,12 +62,12 @@ export const captureCase = defineOperation({
   },
   async handle({ input, caller, deps, work }) {
     const organization = caller.organization.id
-    const { suite: ref, source, instruction, name, ...given } = input
+    const { suite: ref, source, instruction, name, ...fields } = input
     const suite = await EvalSuites.items.require(deps.store, organization, ref)
     const from = await captured(deps, organization, source)
     const text = instruction === "" ? from.text : `${instruction}\n\n${from.text}`
-    const one = { ...given, name: name ?? from.name, input: text.slice(0, maxInput).toWellFormed() }
+    const newCase = { ...fields, name: name ?? from.name, input: text.slice(0, maxInput).toWellFormed() }
     const args = { organization, caller, deps, work, container: suite }
-    return EvalCases.show(await EvalCases.changes.add(args, one, { source: from.source }))
+    return EvalCases.show(await EvalCases.changes.add(args, newCase, { source: from.source }))
   },
 })

@@ -3,7 +3,15 @@ import { z } from "zod"
 import { AppError, Clock, defineList, defineOperation, Ids, JobQueue, Live, resultOf, Store, Timestamp, timestamp, Uuid } from "#core"
 import { Models } from "../../models/index.ts"
 import { verdicts } from "../judging/judge.ts"
-import { AnswerCollection, evalsChannel, named, RunCollection, runCauses, type StoredAnswer, type StoredRun } from "../runs/collections.ts"
+import {
+  AnswerCollection,
+  evalsChannel,
+  RunCollection,
+  runCauses,
+  runReference,
+  type StoredAnswer,
+  type StoredRun,
+} from "../runs/collections.ts"
 import { CaseReport, type RunReport, runVerdicts } from "../runs/report.ts"
 import { RunStarts } from "../runs/start.ts"
 import { EvalConfig } from "../settings.ts"
@@ -16,7 +24,7 @@ const madeCase = {
   input: { ...ofThatSuite, name: "Opening hours", input: "When are you open?", expectation: "Says Monday to Friday, 9 to 17." },
 }
 const runnable = { ...madeSuite, case: madeCase }
-const begun = { given: { ...runnable, run: { operation: "evals.start_run", input: { ...ofThatSuite, repeats: 1 } } } }
+const example = { given: { ...runnable, run: { operation: "evals.start_run", input: { ...ofThatSuite, repeats: 1 } } } }
 const thatRun = { ...ofThatSuite, id: resultOf("run.id") }
 
 const summary = {
@@ -100,7 +108,7 @@ export const startRun = defineOperation({
   async handle({ input, caller, deps, work }) {
     const suite = await EvalSuites.items.require(deps.store, caller.organization.id, input.suite)
     const run = await new RunStarts(deps).stage(work, caller.organization.id, suite, { cause: "manual", repeats: input.repeats })
-    return shownRun(run)
+    return toRunResource(run)
   },
 })
 
@@ -114,12 +122,12 @@ export const listRuns = defineList({
   examples: [{ given: madeSuite, input: ofThatSuite }],
   inject,
   collection: RunCollection,
-  where: async ({ suite, ...asked }, { organization, deps }) => ({
+  where: async ({ suite, ...filter }, { organization, deps }) => ({
     suite_id: (await EvalSuites.items.require(deps.store, organization, suite)).id,
-    ...asked,
+    ...filter,
   }),
   items: { runs: RunSummary },
-  view: shownSummary,
+  view: toRunSummary,
 })
 
 export const getRun = defineOperation({
@@ -131,9 +139,9 @@ export const getRun = defineOperation({
   input: z.strictObject(byId),
   output: RunResource,
   errors: ["not_found"],
-  examples: [{ ...begun, input: thatRun }],
+  examples: [{ ...example, input: thatRun }],
   inject,
-  handle: async ({ input, caller, deps }) => shownRun(await requireRun(deps, caller.organization.id, input)),
+  handle: async ({ input, caller, deps }) => toRunResource(await requireRun(deps, caller.organization.id, input)),
 })
 
 export const listAnswers = defineList({
@@ -143,7 +151,7 @@ export const listAnswers = defineList({
   access: { scope: "evals:read", role: "member" },
   columns: ["case", "repeat", "verdict", "reason", "output"],
   input: { ...byId, case: z.string().min(1).max(100).optional().describe("Slug of a case.") },
-  examples: [{ ...begun, input: thatRun }],
+  examples: [{ ...example, input: thatRun }],
   inject,
   collection: AnswerCollection,
   where: async ({ case: case_slug, ...of }, { organization, deps }) => ({
@@ -151,7 +159,7 @@ export const listAnswers = defineList({
     ...(case_slug && { case_slug }),
   }),
   items: { answers: AnswerResource },
-  view: shownAnswer,
+  view: toAnswerResource,
 })
 
 export const acceptRun = defineOperation({
@@ -163,7 +171,7 @@ export const acceptRun = defineOperation({
   input: z.strictObject({ ...byId, reason: z.string().trim().min(1).max(2_000).describe("Why.") }),
   output: RunResource,
   errors: ["not_found", "failed_precondition", "aborted"],
-  examples: [{ ...begun, input: { ...thatRun, reason: "The case was removed on purpose." } }],
+  examples: [{ ...example, input: { ...thatRun, reason: "The case was removed on purpose." } }],
   inject: { ...inject, clock: Clock, live: Live },
   async handle({ input, caller, deps, work }) {
     const organization = caller.organization.id
@@ -175,8 +183,8 @@ export const acceptRun = defineOperation({
     const at = timestamp(deps.clock.now())
     const change = { is_passing: true, passing_since: at, accepted: { by, reason: input.reason, at } }
     work.in(RunCollection, organization).update(run.id, { $set: change }, { where: { status: "completed" } })
-    deps.live.stage(work, organization, { channel: evalsChannel.name, event: "run_accepted", data: named(run) })
-    return shownRun({ ...run, ...change })
+    deps.live.stage(work, organization, { channel: evalsChannel.name, event: "run_accepted", data: runReference(run) })
+    return toRunResource({ ...run, ...change })
   },
 })
 
@@ -187,18 +195,18 @@ async function requireRun(
   { suite: ref, id }: { readonly suite: string; readonly id: string },
 ): Promise<StoredRun> {
   const suite = await EvalSuites.items.require(store, organization, ref)
-  const found = await store.open(RunCollection, organization).get(id)
-  if (found?.suite_id === suite.id) return found
+  const run = await store.open(RunCollection, organization).get(id)
+  if (run?.suite_id === suite.id) return run
   throw new AppError("not_found", `The suite "${suite.slug}" has no run ${id}; GET /v1/evals/suites/${suite.slug}/runs lists them.`, {
     reason: "run_not_found",
   })
 }
 
-function shownRun(run: StoredRun): z.input<typeof RunResource> {
-  return { ...shownSummary(run), cases: [...(reportOf(run)?.cases ?? [])] }
+function toRunResource(run: StoredRun): z.input<typeof RunResource> {
+  return { ...toRunSummary(run), cases: [...(reportOf(run)?.cases ?? [])] }
 }
 
-function shownSummary(run: StoredRun): z.input<typeof RunSummary> {
+function toRunSummary(run: StoredRun): z.input<typeof RunSummary> {
   const { id, suite_slug, status, cause, verdict, repeats, case_count, pass_threshold, evaluate_artifact, judge } = run
   const { baseline_run_id, accepted, cost_millicents, created_at, finished_at } = run
   const report = reportOf(run)
@@ -218,6 +226,6 @@ function reportOf({ report }: StoredRun): RunReport | undefined {
   return report === null ? undefined : (report as unknown as RunReport)
 }
 
-function shownAnswer({ case_slug, run_id: _run, expires_at: _expires, organization_id: _organization, ...answer }: StoredAnswer) {
+function toAnswerResource({ case_slug, run_id: _run, expires_at: _expires, organization_id: _organization, ...answer }: StoredAnswer) {
   return { ...answer, case: case_slug }
 }

@@ -23,17 +23,17 @@ export interface ToJudgeAgain {
 export class Baseline {
   readonly #deps: RunDeps
   readonly #try: Try
-  readonly #kept: Map<string, StoredAnswer>
+  readonly #stored: Map<string, StoredAnswer>
   #run: StoredRun | undefined
   /** By slug. */
   #cases = new Map<string, StoredRunCase>()
   #answers = new Map<string, StoredAnswer[]>()
 
   /** `kept`: what the run has so far; answers that are judged again are added. */
-  constructor(deps: RunDeps, now: Try, kept: Map<string, StoredAnswer>) {
+  constructor(deps: RunDeps, now: Try, answers: Map<string, StoredAnswer>) {
     this.#deps = deps
     this.#try = now
-    this.#kept = kept
+    this.#stored = answers
   }
 
   /** Reads the last passing run; returns the answers of it that no kept verdict of this judge is of. */
@@ -44,7 +44,7 @@ export class Baseline {
     this.#run = await store.open(RunCollection, organization).get(run.baseline_run_id)
     if (!this.#run) return []
     const before = await store.open(RunCaseCollection, organization).find({ run_id: this.#run.id }, { limit: this.#run.case_count })
-    this.#cases = new Map(before.map((one) => [one.slug, one]))
+    this.#cases = new Map(before.map((runCase) => [runCase.slug, runCase]))
     for await (const answer of store.open(AnswerCollection, organization).stream({ run_id: this.#run.id })) {
       if (answer.judged_again !== null) continue
       const others = this.#answers.get(answer.case_slug)
@@ -52,25 +52,31 @@ export class Baseline {
       else this.#answers.set(answer.case_slug, [answer])
     }
     const again: ToJudgeAgain[] = []
-    for (const one of cases) {
-      if (!this.#isSameQuestion(one) || this.#isJudgedAlike(one)) continue
+    for (const runCase of cases) {
+      if (!this.#isSameQuestion(runCase) || this.#isJudgedAlike(runCase)) continue
       await giveWay()
-      const left = this.#answersTo(one).filter((answer) => this.#needsJudge(answer) && !this.#kept.has(this.#idOf(answer)))
-      again.push(...left.map((answer) => ({ answer, case: one })))
+      const remaining = this.#answersTo(runCase).filter((answer) => this.#needsJudge(answer) && !this.#stored.has(this.#idOf(answer)))
+      again.push(...remaining.map((answer) => ({ answer, case: runCase })))
     }
     return again
   }
 
   /** Throws where a later try may do. */
-  async judgeAgain({ answer, case: one }: ToJudgeAgain): Promise<void> {
+  async judgeAgain({ answer, case: runCase }: ToJudgeAgain): Promise<void> {
     const { organization, run, signal, last } = this.#try
     const { models, works, clock } = this.#deps
-    const given = { input: one.input, expectation: one.expectation, rubric: one.rubric, output: answer.output, artifact: answer.artifact }
-    const said = await judge(models, organization, given, { judgeModel: run.judge_model, signal }).catch((error: unknown) => {
+    const question = {
+      input: runCase.input,
+      expectation: runCase.expectation,
+      rubric: runCase.rubric,
+      output: answer.output,
+      artifact: answer.artifact,
+    }
+    const judging = await judge(models, organization, question, { judgeModel: run.judge_model, signal }).catch((error: unknown) => {
       if (!last || signal.aborted) throw error
       return unjudged(error)
     })
-    const { verdict, reason, cause, costMillicents } = said
+    const { verdict, reason, cause, costMillicents } = judging
     const judged: StoredAnswer = {
       ...answer,
       id: this.#idOf(answer),
@@ -88,33 +94,33 @@ export class Baseline {
     await works.run((work) => {
       work.in(AnswerCollection, organization).insert(judged, { ifPresent: "keep" })
     })
-    this.#kept.set(judged.id, judged)
+    this.#stored.set(judged.id, judged)
   }
 
   /** What this run is held against: verdicts of the same judge, and every case that the last passing run had. */
-  async known(cases: readonly StoredRunCase[]): Promise<{ baseline: CaseAnswers[]; known: string[] }> {
+  async readAnswers(cases: readonly StoredRunCase[]): Promise<{ baseline: CaseAnswers[]; known: string[] }> {
     const baseline: CaseAnswers[] = []
-    for (const one of cases) {
-      if (!this.#isSameQuestion(one)) continue
+    for (const runCase of cases) {
+      if (!this.#isSameQuestion(runCase)) continue
       await giveWay()
-      const isAlike = this.#isJudgedAlike(one)
-      const verdicts = this.#answersTo(one).map((answer) => {
-        const counted = isAlike || !this.#needsJudge(answer) ? answer : this.#kept.get(this.#idOf(answer))
+      const isAlike = this.#isJudgedAlike(runCase)
+      const verdicts = this.#answersTo(runCase).map((answer) => {
+        const counted = isAlike || !this.#needsJudge(answer) ? answer : this.#stored.get(this.#idOf(answer))
         return counted?.verdict ?? "could_not_judge"
       })
-      baseline.push({ slug: one.slug, critical: one.critical, verdicts })
+      baseline.push({ slug: runCase.slug, critical: runCase.critical, verdicts })
     }
     return { baseline, known: [...this.#cases.keys()] }
   }
 
   /** An answer to another question says nothing of this one. */
-  #isSameQuestion(one: StoredRunCase): boolean {
-    return this.#cases.get(one.slug)?.input === one.input && this.#run?.evaluate_artifact === this.#try.run.evaluate_artifact
+  #isSameQuestion(runCase: StoredRunCase): boolean {
+    return this.#cases.get(runCase.slug)?.input === runCase.input && this.#run?.evaluate_artifact === this.#try.run.evaluate_artifact
   }
 
-  #isJudgedAlike(one: StoredRunCase): boolean {
-    const before = this.#cases.get(one.slug)
-    return this.#run?.judge === this.#try.run.judge && before?.expectation === one.expectation && before.rubric === one.rubric
+  #isJudgedAlike(runCase: StoredRunCase): boolean {
+    const before = this.#cases.get(runCase.slug)
+    return this.#run?.judge === this.#try.run.judge && before?.expectation === runCase.expectation && before.rubric === runCase.rubric
   }
 
   /** Not where the agent did not answer, or made no page to judge: that holds for any judge. */

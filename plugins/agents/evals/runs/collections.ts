@@ -157,6 +157,6 @@ export interface Try {
 }
 
 /** What a try of a run's job is given and knows, and how news name the run. */
-export function named({ id, suite_slug }: StoredRun): { run_id: string; suite_slug: string } {
+export function runReference({ id, suite_slug }: StoredRun): { run_id: string; suite_slug: string } {
   return { run_id: id, suite_slug }
 }

@@ -24,23 +24,23 @@ export function reportOf(
   { baseline, known }: { readonly baseline: readonly CaseAnswers[]; readonly known: readonly string[] },
   rules: Rules,
 ): RunReport {
-  const before = new Map(baseline.map((one) => [one.slug, one]))
+  const before = new Map(baseline.map((entry) => [entry.slug, entry]))
   const here = new Set(answers.map(({ slug }) => slug))
-  const gone = known.filter((slug) => !here.has(slug)).map(missing)
-  const cases = [...answers.map((one) => compared(one, before.get(one.slug))), ...gone]
+  const missingCases = known.filter((slug) => !here.has(slug)).map(missing)
+  const cases = [...answers.map((answer) => compared(answer, before.get(answer.slug))), ...missingCases]
   const judged = cases.filter(({ passed, failed }) => passed + failed > 0)
   const score =
     judged.length === 0 ? null : (100 * judged.reduce((sum, { passed, failed }) => sum + passed / (passed + failed), 0)) / judged.length
-  const total = answers.reduce((sum, one) => sum + one.verdicts.length, 0)
-  const unjudged = cases.reduce((sum, one) => sum + one.could_not_judge, 0)
+  const total = answers.reduce((sum, answer) => sum + answer.verdicts.length, 0)
+  const unjudged = cases.reduce((sum, report) => sum + report.could_not_judge, 0)
   const unjudged_percent = total === 0 ? 100 : (100 * unjudged) / total
   return {
     ...judgement(cases, { score, unjudged_percent }, rules),
     score: score === null ? null : rounded(score),
     unjudged_percent: rounded(unjudged_percent),
     cases,
-    red: cases.filter(isRed).map((one) => one.case),
-    flaky: cases.filter(({ flaky }) => flaky).map((one) => one.case),
+    red: cases.filter(isRed).map((report) => report.case),
+    flaky: cases.filter(({ flaky }) => flaky).map((report) => report.case),
   }
 }
 
@@ -55,15 +55,15 @@ function judgement(
     return { verdict: "no_verdict", reason }
   }
   const red = cases.filter(isRed)
-  if (red.length > 0) return { verdict: "failed", reason: `Red: ${red.map((one) => one.case).join(", ")}.` }
+  if (red.length > 0) return { verdict: "failed", reason: `Red: ${red.map((report) => report.case).join(", ")}.` }
   if (score < passThreshold) return { verdict: "failed", reason: `The score is ${percent(score)}, below ${percent(passThreshold)}.` }
-  const unseen = cases.filter(({ critical, state }) => critical && state === "not_judged").map((one) => one.case)
+  const unseen = cases.filter(({ critical, state }) => critical && state === "not_judged").map((report) => report.case)
   if (unseen.length > 0) return { verdict: "no_verdict", reason: `Critical cases could not be judged: ${unseen.join(", ")}.` }
   return { verdict: "passed", reason: `The score is ${percent(score)}, at least ${percent(passThreshold)}.` }
 }
 
-function compared({ slug, critical, verdicts: given }: CaseAnswers, baseline: CaseAnswers | undefined): CaseReport {
-  const { passed, failed, could_not_judge } = countsOf(given)
+function compared({ slug, critical, verdicts }: CaseAnswers, baseline: CaseAnswers | undefined): CaseReport {
+  const { passed, failed, could_not_judge } = countsOf(verdicts)
   const report = {
     case: slug,
     critical,
@@ -74,15 +74,15 @@ function compared({ slug, critical, verdicts: given }: CaseAnswers, baseline: Ca
     interval: wilson(passed, passed + failed),
   }
   const was = baseline && countsOf(baseline.verdicts)
-  const shown = was ? { passed: was.passed, failed: was.failed, interval: wilson(was.passed, was.passed + was.failed) } : null
-  const told = (state: CaseState, reason: string): CaseReport => ({ ...report, baseline: shown, state, reason })
-  if (passed + failed === 0) return told("not_judged", "No answer could be judged.")
-  if (critical && failed > 0) return told("red", `Critical, and ${failed} of ${passed + failed} answers failed.`)
-  if (!was) return told("new", "The last passing run has no answers to it.")
-  if (was.passed + was.failed === 0) return told("not_judged", "The last passing answers could not be judged by this judge.")
+  const baselineCounts = was ? { passed: was.passed, failed: was.failed, interval: wilson(was.passed, was.passed + was.failed) } : null
+  const withState = (state: CaseState, reason: string): CaseReport => ({ ...report, baseline: baselineCounts, state, reason })
+  if (passed + failed === 0) return withState("not_judged", "No answer could be judged.")
+  if (critical && failed > 0) return withState("red", `Critical, and ${failed} of ${passed + failed} answers failed.`)
+  if (!was) return withState("new", "The last passing run has no answers to it.")
+  if (was.passed + was.failed === 0) return withState("not_judged", "The last passing answers could not be judged by this judge.")
   const fell = fall({ passed: was.passed, trials: was.passed + was.failed }, { passed, trials: passed + failed })
   const counts = `${passed} of ${passed + failed} passed, before ${was.passed} of ${was.passed + was.failed}`
-  return fell.low > 0 ? told("red", `It got worse: ${counts}.`) : told("green", `${counts}.`)
+  return fell.low > 0 ? withState("red", `It got worse: ${counts}.`) : withState("green", `${counts}.`)
 }
 
 function missing(slug: string): CaseReport {
@@ -90,8 +90,8 @@ function missing(slug: string): CaseReport {
   return { ...none, case: slug, state: "missing", reason: "The last passing run has it; this one does not." }
 }
 
-function countsOf(given: readonly Verdict[]): Record<"passed" | "failed" | "could_not_judge", number> {
-  const count = (wanted: Verdict) => given.filter((one) => one === wanted).length
+function countsOf(verdicts: readonly Verdict[]): Record<"passed" | "failed" | "could_not_judge", number> {
+  const count = (verdict: Verdict) => verdicts.filter((candidate) => candidate === verdict).length
   return { passed: count("pass"), failed: count("fail"), could_not_judge: count("could_not_judge") }
 }
 

@@ -8,10 +8,10 @@ import { Baseline } from "./baseline.ts"
 import {
   AnswerCollection,
   evalsChannel,
-  named,
   RunCaseCollection,
   RunCollection,
   type RunDeps,
+  runReference,
   type StoredAnswer,
   type StoredRun,
   type StoredRunCase,
@@ -28,25 +28,25 @@ export class Runs {
   }
 
   /** To the end, which it stages. Throws where answers are missing that a later try may get. */
-  async play(work: UnitOfWork, organization: string, runId: string, given: Omit<Try, "organization" | "run">): Promise<void> {
+  async play(work: UnitOfWork, organization: string, runId: string, source: Omit<Try, "organization" | "run">): Promise<void> {
     const { store, settings } = this.#deps
     const run = await store.open(RunCollection, organization).get(runId)
     if (run?.status !== "running") return
-    const now: Try = { ...given, organization, run }
+    const now: Try = { ...source, organization, run }
     const cases = await store.open(RunCaseCollection, organization).find({ run_id: run.id }, { sort: { slug: 1 }, limit: run.case_count })
-    const kept = new Map<string, StoredAnswer>()
-    for await (const answer of store.open(AnswerCollection, organization).stream({ run_id: run.id })) kept.set(answer.id, answer)
-    const baseline = new Baseline(this.#deps, now, kept)
+    const stored = new Map<string, StoredAnswer>()
+    for await (const answer of store.open(AnswerCollection, organization).stream({ run_id: run.id })) stored.set(answer.id, answer)
+    const baseline = new Baseline(this.#deps, now, stored)
     const again = await baseline.toJudgeAgain(cases)
-    const cells = cases.flatMap((one) => Array.from({ length: run.repeats }, (_, place) => ({ case: one, repeat: place + 1 })))
+    const cells = cases.flatMap((runCase) => Array.from({ length: run.repeats }, (_, place) => ({ case: runCase, repeat: place + 1 })))
     await this.#inTurns(now, [
-      ...cells.map((cell) => () => this.#cell(now, cell, kept)),
-      ...again.map((one) => () => baseline.judgeAgain(one)),
+      ...cells.map((cell) => () => this.#cell(now, cell, stored)),
+      ...again.map((entry) => () => baseline.judgeAgain(entry)),
     ])
-    const answers = answersOf(cases, kept)
+    const answers = answersOf(cases, stored)
     const rules = { passThreshold: run.pass_threshold, maxUnjudged: settings.max_unjudged_percent }
-    const report = reportOf(answers, await baseline.known(cases), rules)
-    const cost = [...kept.values()].reduce((sum, { agent_millicents, judge_millicents }) => sum + agent_millicents + judge_millicents, 0)
+    const report = reportOf(answers, await baseline.readAnswers(cases), rules)
+    const cost = [...stored.values()].reduce((sum, { agent_millicents, judge_millicents }) => sum + agent_millicents + judge_millicents, 0)
     this.#finish(work, organization, run, report, cost)
   }
 
@@ -72,24 +72,24 @@ export class Runs {
       finished_at: at,
     }
     work.in(RunCollection, organization).update(run.id, { $set }, { where: { status: "running" } })
-    const data = { ...named(run), verdict, reason, score, red: [...red], flaky: [...flaky] }
+    const data = { ...runReference(run), verdict, reason, score, red: [...red], flaky: [...flaky] }
     this.#deps.live.stage(work, organization, { channel: evalsChannel.name, event: "run_finished", data })
   }
 
   /** So many at once. What a later try may get does not keep the others from being done; it is thrown after them. */
   async #inTurns({ run, organization, signal }: Try, tasks: readonly (() => Promise<void>)[]): Promise<void> {
-    const left = [...tasks]
-    let done = 0
+    const remaining = [...tasks]
+    let completed = 0
     let failure: unknown
     const worker = async () => {
-      for (let task = left.shift(); task && !signal.aborted; task = left.shift()) {
+      for (let task = remaining.shift(); task && !signal.aborted; task = remaining.shift()) {
         try {
           await giveWay()
           await task()
           this.#deps.live.emit(organization, {
             channel: evalsChannel.name,
             event: "run_progress",
-            data: { ...named(run), done: ++done, total: tasks.length },
+            data: { ...runReference(run), done: ++completed, total: tasks.length },
           })
         } catch (error) {
           failure ??= error
@@ -101,19 +101,19 @@ export class Runs {
     if (failure !== undefined) throw failure
   }
 
-  async #cell(now: Try, { case: one, repeat }: Cell, kept: Map<string, StoredAnswer>): Promise<void> {
-    const id = answerId(now.run.id, one.slug, repeat)
-    const answered = kept.get(id) ?? (await this.#ask(now, one, repeat, kept))
+  async #cell(now: Try, { case: runCase, repeat }: Cell, answers: Map<string, StoredAnswer>): Promise<void> {
+    const id = answerId(now.run.id, runCase.slug, repeat)
+    const answered = answers.get(id) ?? (await this.#ask(now, runCase, repeat, answers))
     if (answered.verdict !== null) return
-    const { costMillicents, ...said } = await this.#judged(now, one, answered)
-    await this.#keepVerdict(now, answered, { ...said, judge_millicents: costMillicents }, kept)
+    const { costMillicents, ...judging } = await this.#judged(now, runCase, answered)
+    await this.#keepVerdict(now, answered, { ...judging, judge_millicents: costMillicents }, answers)
   }
 
   async #judged(now: Try, { input, expectation, rubric }: StoredRunCase, { output, artifact }: StoredAnswer) {
     const { run, organization, signal, last } = now
-    const given = { input, expectation, rubric, output, artifact }
+    const question = { input, expectation, rubric, output, artifact }
     try {
-      return await judge(this.#deps.models, organization, given, { judgeModel: run.judge_model, signal })
+      return await judge(this.#deps.models, organization, question, { judgeModel: run.judge_model, signal })
     } catch (error) {
       if (!last || signal.aborted) throw error
       return unjudged(error)
@@ -121,19 +121,19 @@ export class Runs {
   }
 
   /** Asks the agent and keeps the answer. An agent that does not answer leaves a verdict of `could_not_judge`. */
-  async #ask(now: Try, one: StoredRunCase, repeat: number, kept: Map<string, StoredAnswer>): Promise<StoredAnswer> {
-    return await this.#keepAnswer(now, one, repeat, await this.#answered(now, one, repeat), kept)
+  async #ask(now: Try, runCase: StoredRunCase, repeat: number, answers: Map<string, StoredAnswer>): Promise<StoredAnswer> {
+    return await this.#keepAnswer(now, runCase, repeat, await this.#answered(now, runCase, repeat), answers)
   }
 
-  async #answered(now: Try, one: StoredRunCase, repeat: number): Promise<Partial<StoredAnswer>> {
+  async #answered(now: Try, runCase: StoredRunCase, repeat: number): Promise<Partial<StoredAnswer>> {
     const { run, organization, signal, last } = now
-    const body = { input: one.input, run_id: run.id, case: one.slug, repeat }
-    const turns = [{ role: "user" as const, content: one.input }]
-    const question = { id: answerId(run.id, one.slug, repeat), agent: run.agent, body, turns, signal }
+    const body = { input: runCase.input, run_id: run.id, case: runCase.slug, repeat }
+    const turns = [{ role: "user" as const, content: runCase.input }]
+    const question = { id: answerId(run.id, runCase.slug, repeat), agent: run.agent, body, turns, signal }
     try {
       const answer = await this.#deps.agents.ask(organization, question)
       if (answer === "accepted") throw new Error("An agent that may not call back was taken to.")
-      return { ...(await this.#made(now, answer)), agent_millicents: answer.costMillicents }
+      return { ...(await this.#fieldsOf(now, answer)), agent_millicents: answer.costMillicents }
     } catch (error) {
       const isOver = error instanceof AppError && error.code !== "unavailable"
       if (signal.aborted || (!isOver && !last)) throw error
@@ -143,7 +143,7 @@ export class Runs {
   }
 
   /** The answer with what was made of it. An agent that was to make a page and made none has failed, regardless of what it says. */
-  async #made({ run, organization }: Try, answer: AgentAnswer): Promise<Partial<StoredAnswer>> {
+  async #fieldsOf({ run, organization }: Try, answer: AgentAnswer): Promise<Partial<StoredAnswer>> {
     if (!run.evaluate_artifact) return { output: answer.output }
     const owner = await this.#deps.organizations.byId(organization)
     const artifact = await artifactOf(this.#deps.pages, { id: organization, slug: owner?.slug ?? "" }, answer)
@@ -156,8 +156,8 @@ export class Runs {
     { run, organization }: Try,
     { slug }: StoredRunCase,
     repeat: number,
-    given: Partial<StoredAnswer>,
-    kept: Map<string, StoredAnswer>,
+    fields: Partial<StoredAnswer>,
+    answers: Map<string, StoredAnswer>,
   ): Promise<StoredAnswer> {
     const at = timestamp(this.#deps.clock.now())
     const answer: StoredAnswer = {
@@ -175,28 +175,28 @@ export class Runs {
       agent_millicents: 0,
       judge_millicents: 0,
       answered_at: at,
-      judged_at: given.verdict ? at : null,
+      judged_at: fields.verdict ? at : null,
       expires_at: run.expires_at,
-      ...given,
+      ...fields,
     }
     await this.#deps.works.run((work) => {
       work.in(AnswerCollection, organization).insert(answer)
     })
-    kept.set(answer.id, answer)
+    answers.set(answer.id, answer)
     return answer
   }
 
   async #keepVerdict(
     { organization }: Try,
     answer: StoredAnswer,
-    said: Pick<StoredAnswer, "reason" | "cause" | "judge_millicents"> & { readonly verdict: Verdict },
-    kept: Map<string, StoredAnswer>,
+    judging: Pick<StoredAnswer, "reason" | "cause" | "judge_millicents"> & { readonly verdict: Verdict },
+    answers: Map<string, StoredAnswer>,
   ): Promise<void> {
-    const $set = { ...said, judged_at: timestamp(this.#deps.clock.now()) }
+    const $set = { ...judging, judged_at: timestamp(this.#deps.clock.now()) }
     await this.#deps.works.run((work) => {
       work.in(AnswerCollection, organization).update(answer.id, { $set }, { where: { verdict: null } })
     })
-    kept.set(answer.id, { ...answer, ...$set })
+    answers.set(answer.id, { ...answer, ...$set })
   }
 }
 
@@ -206,8 +206,8 @@ interface Cell {
 }
 
 /** Verdicts of the run's own answers to each case. */
-function answersOf(cases: readonly StoredRunCase[], kept: ReadonlyMap<string, StoredAnswer>): CaseAnswers[] {
-  const byCase = Map.groupBy(kept.values(), ({ case_slug }) => case_slug)
+function answersOf(cases: readonly StoredRunCase[], answers: ReadonlyMap<string, StoredAnswer>): CaseAnswers[] {
+  const byCase = Map.groupBy(answers.values(), ({ case_slug }) => case_slug)
   return cases.map(({ slug, critical }) => {
     const own = (byCase.get(slug) ?? []).filter(({ judged_again }) => judged_again === null)
     return { slug, critical, verdicts: own.map(({ verdict }) => verdict ?? "could_not_judge") }
@@ -227,8 +227,8 @@ async function artifactOf(
   organization: { readonly id: string; readonly slug: string },
   answer: AgentAnswer,
 ): Promise<string | undefined> {
-  const named = answer.page ?? linkedPage(answer.output, organization.slug)
-  const page = named === undefined ? undefined : await pages.get(organization.id, named)
+  const pageLink = answer.page ?? linkedPage(answer.output, organization.slug)
+  const page = pageLink === undefined ? undefined : await pages.get(organization.id, pageLink)
   const html = page?.variants[0]?.html ?? answer.html ?? fencedDocument(answer.output)
   return html === undefined ? undefined : pageText(html)
 }

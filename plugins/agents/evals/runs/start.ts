@@ -5,7 +5,7 @@ import { contactOf } from "../../threads/index.ts"
 import { estimateOf, judgeOf } from "../judging/judge.ts"
 import type { EvalSettings } from "../settings.ts"
 import { agentOfSuite, casesOf, type StoredSuite } from "../suites.ts"
-import { evalsChannel, named, RunCaseCollection, RunCollection, type runCauses, runRef, type StoredRun } from "./collections.ts"
+import { evalsChannel, RunCaseCollection, RunCollection, type runCauses, runRef, runReference, type StoredRun } from "./collections.ts"
 
 export interface StartDeps {
   readonly store: Store
@@ -51,8 +51,8 @@ export class RunStarts {
       const message = `${cases.length} cases x ${repeats} repeats are ${cells} answers; a run has at most ${settings.max_cells}`
       throw new AppError("failed_precondition", `${message}. Ask for fewer repeats, or divide the suite.`, { reason: "run_too_large" })
     }
-    const each = cases.map((one) => estimateOf(models, { ...one, output: typicalOutput, artifact: null }, suite.judge_model))
-    await models.afford(organization, each.reduce((sum, one) => sum + one, 0) * repeats)
+    const estimates = cases.map((runCase) => estimateOf(models, { ...runCase, output: typicalOutput, artifact: null }, suite.judge_model))
+    await models.afford(organization, estimates.reduce((sum, cost) => sum + cost, 0) * repeats)
     const baseline = await store
       .open(RunCollection, organization)
       .first({ suite_id: suite.id, is_passing: true }, { sort: { passing_since: -1 } })
@@ -83,14 +83,14 @@ export class RunStarts {
     }
     work.in(RunCollection, organization).insert(run)
     for (const { slug, name, input, expectation, rubric, critical } of cases) {
-      const one = { id: ids.uuid(), run_id: run.id, slug, name, input, expectation, rubric, critical, expires_at: run.expires_at }
-      work.in(RunCaseCollection, organization).insert(one)
+      const newCase = { id: ids.uuid(), run_id: run.id, slug, name, input, expectation, rubric, critical, expires_at: run.expires_at }
+      work.in(RunCaseCollection, organization).insert(newCase)
     }
     queue.enqueue(work, runRef, { run_id: run.id }, { organization, key: suite.id })
     live.stage(work, organization, {
       channel: evalsChannel.name,
       event: "run_started",
-      data: { ...named(run), cause, repeats, cases: cases.length },
+      data: { ...runReference(run), cause, repeats, cases: cases.length },
     })
     return run
   }

@@ -36,7 +36,7 @@ const RunResource = z
   })
   .meta({ id: "HeartbeatRun" })
 
-function shownRun(run: StoredRun): z.input<typeof RunResource> {
+function toRunResource(run: StoredRun): z.input<typeof RunResource> {
   const { id, heartbeat_id, cause, state: status, due_at, reason, message, result, logs = [], steps, cost_millicents } = run
   const { started_at, finished_at, execution_id } = run
   return {
@@ -98,7 +98,7 @@ export const runHeartbeatNow = defineOperation({
     const organization = caller.organization.id
     const stored = await deps.heartbeats.require(organization, id)
     requireRights(deps.tools, caller, stored)
-    return shownRun(deps.heartbeats.runNow(work, organization, stored))
+    return toRunResource(deps.heartbeats.runNow(work, organization, stored))
   },
   onConflict: async ({ error }) => error,
 })
@@ -124,7 +124,7 @@ export const listHeartbeatRuns = defineList({
     ...(status && { state: status }),
   }),
   items: { runs: RunResource },
-  view: shownRun,
+  view: toRunResource,
 })
 
 export const getHeartbeatRun = defineOperation({
@@ -147,7 +147,7 @@ export const getHeartbeatRun = defineOperation({
     const organization = caller.organization.id
     const heartbeat = await deps.heartbeats.require(organization, id)
     const run = await deps.store.open(RunCollection, organization).get(run_id)
-    if (run?.heartbeat_id === heartbeat.id) return shownRun(run)
+    if (run?.heartbeat_id === heartbeat.id) return toRunResource(run)
     throw new AppError("not_found", `The heartbeat "${heartbeat.name}" has no run "${run_id}", or its record has expired.`, {
       reason: "heartbeat_run_not_found",
     })

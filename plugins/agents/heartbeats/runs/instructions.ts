@@ -41,9 +41,9 @@ export async function runInstructions(
   const prompt = { name: "heartbeat", version: 1, text: `${frame}\n\nInstructions:\n${heartbeat.instructions}` }
   const input = JSON.stringify({ now: run.due_at, timezone: heartbeat.timezone, previous: heartbeat.previous })
   const tools = offered.map(({ name, description, inputSchema }) => ({ name, description, input: inputSchema }))
-  const named = heartbeat.model === "" ? {} : { model: heartbeat.model }
+  const modelOption = heartbeat.model === "" ? {} : { model: heartbeat.model }
   const past: PastTurn[] = []
-  let made = 0
+  let callCount = 0
   let cost = 0
   const ended = (outcome: { ok: true; result: Json } | { ok: false; reason: string; message: string }): RunOutcome => ({
     ...outcome,
@@ -55,24 +55,24 @@ export async function runInstructions(
         const message = `The run cost ${Math.ceil(cost)} of ${heartbeat.budget_millicents} millicents and was not done.`
         return ended({ ok: false, reason: "budget_spent", message })
       }
-      const question = { purpose: "agent" as const, ...named, prompt, input, tools, past, signal: context.signal }
-      const taken = await deps.models.turn(organization, question)
-      cost += taken.costMillicents
-      if (taken.calls.length === 0) return ended({ ok: true, result: taken.text.slice(0, maxResult) })
+      const question = { purpose: "agent" as const, ...modelOption, prompt, input, tools, past, signal: context.signal }
+      const turnTaken = await deps.models.turn(organization, question)
+      cost += turnTaken.costMillicents
+      if (turnTaken.calls.length === 0) return ended({ ok: true, result: turnTaken.text.slice(0, maxResult) })
       const answered: PastTurn["calls"][number][] = []
-      for (const call of taken.calls.slice(0, deps.maxCallsPerTurn + 1)) {
-        const at = `steps.${made++}`
-        const step: RunStep = { tool: call.name, input: kept(call.input), ok: null, answer: "" }
+      for (const call of turnTaken.calls.slice(0, deps.maxCallsPerTurn + 1)) {
+        const at = `steps.${callCount++}`
+        const step: RunStep = { tool: call.name, input: redactedInput(call.input), ok: null, answer: "" }
         // Before it happens: where this node dies in it, the record says so.
         await context.record({ $push: { steps: { ...step } }, $set: { cost_millicents: cost } })
         const isOver: boolean = answered.length >= deps.maxCallsPerTurn
         const { ok, text } = isOver
-          ? { ok: false, text: tooMany(taken.calls.length, deps.maxCallsPerTurn) }
+          ? { ok: false, text: tooMany(turnTaken.calls.length, deps.maxCallsPerTurn) }
           : await called(deps.tools, offered, call, caller, context.signal)
         await context.record({ $set: { [`${at}.ok`]: ok, [`${at}.answer`]: text.slice(0, maxKept) } })
         answered.push({ ...call, answer: text })
       }
-      past.push({ text: taken.text, calls: answered })
+      past.push({ text: turnTaken.text, calls: answered })
     }
     return ended({ ok: false, reason: "out_of_steps", message: `It was not done after ${heartbeat.max_steps} steps.` })
   } catch (error) {
@@ -81,8 +81,8 @@ export async function runInstructions(
   }
 }
 
-function tooMany(asked: number, most: number): string {
-  return `Not called: a turn may make ${most} calls, and this turn asked for ${asked}. The first ${most} were made. Ask for the others again.`
+function tooMany(callCount: number, most: number): string {
+  return `Not called: a turn may make ${most} calls, and this turn asked for ${callCount}. The first ${most} were made. Ask for the others again.`
 }
 
 type Caller = Parameters<OperationTools["call"]>[2]
@@ -95,7 +95,7 @@ async function called(
   caller: Caller,
   signal: AbortSignal,
 ): Promise<{ ok: boolean; text: string }> {
-  const tool = offered.find((one) => one.name === name)
+  const tool = offered.find((candidate) => candidate.name === name)
   if (!tool) return { ok: false, text: `The tool "${name}" does not exist.` }
   try {
     const answer = JSON.stringify(await tools.call(tool, input, caller, signal))
@@ -129,7 +129,7 @@ async function callerOf(
   }
 }
 
-function kept(input: Json): Json {
+function redactedInput(input: Json): Json {
   const text = JSON.stringify(redactSecrets(input) ?? null)
   return text.length <= maxKept ? (JSON.parse(text) as Json) : `${text.slice(0, maxKept)}…`
 }

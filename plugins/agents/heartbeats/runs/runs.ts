@@ -74,11 +74,11 @@ export class Runs {
     const run = await store.open(RunCollection, organization).get(id)
     if (!run || (run.state !== "queued" && run.state !== "running")) return
     const heartbeat = await this.#deps.heartbeats.find(organization, run.heartbeat_id)
-    if (!heartbeat) return await this.#deps.works.run((work) => this.#endRun(work, organization, run, "failed", gone))
+    if (!heartbeat) return await this.#deps.works.run((work) => this.#endRun(work, organization, run, "failed", missing))
     if (run.state === "running" && heartbeat.kind === "instructions") return await this.#end(organization, run, interrupted)
-    const begun = await this.#begin(organization, run, heartbeat)
-    const outcome = await this.#outcome(organization, heartbeat, begun, attempt)
-    await this.#end(organization, begun, outcome)
+    const started = await this.#begin(organization, run, heartbeat)
+    const outcome = await this.#outcome(organization, heartbeat, started, attempt)
+    await this.#end(organization, started, outcome)
   }
 
   /** Stages nothing; ends a run whose job has no tries left. */
@@ -90,23 +90,23 @@ export class Runs {
   /** The commit fails where another try has begun or ended it. */
   async #begin(organization: string, run: StoredRun, heartbeat: StoredHeartbeat): Promise<StoredRun> {
     const { works, clock, ids } = this.#deps
-    const begun = { state: "running", started_at: timestamp(clock.now()), begun_by: ids.uuid() } as const
+    const update = { state: "running", started_at: timestamp(clock.now()), begun_by: ids.uuid() } as const
     await works.run((work) => {
       const where = { state: run.state, begun_by: run.begun_by }
-      work.in(RunCollection, organization).update(run.id, { $set: begun }, { where })
+      work.in(RunCollection, organization).update(run.id, { $set: update }, { where })
       const which = { where: { current_run_id: run.id }, optional: true }
       work.in(HeartbeatResource.collection, organization).update(heartbeat.id, { $set: { latest_status: "running" } }, which)
     })
-    return { ...run, ...begun }
+    return { ...run, ...update }
   }
 
   async #outcome(organization: string, heartbeat: StoredHeartbeat, run: StoredRun, { signal, log }: Try): Promise<RunOutcome> {
     try {
-      const standing = await standingOf(this.#deps.keys, organization, heartbeat)
-      if (standing.role === undefined) return { ok: false, reason: makerRevoked, message: standing.lost }
+      const reach = await standingOf(this.#deps.keys, organization, heartbeat)
+      if (reach.role === undefined) return { ok: false, reason: makerRevoked, message: reach.lost }
       if (heartbeat.kind === "script") return await runScript(this.#deps, organization, heartbeat, run)
       const record = (update: Update) => this.#record(organization, run, update)
-      return await runInstructions(this.#deps, organization, { ...heartbeat, role: standing.role }, run, { signal, log, record })
+      return await runInstructions(this.#deps, organization, { ...heartbeat, role: reach.role }, run, { signal, log, record })
     } catch (error) {
       // The node is stopping: the node that takes the job over reports it.
       if (signal.reason instanceof Postponed) throw error
@@ -131,7 +131,7 @@ export class Runs {
       if (stored?.state !== run.state || stored.begun_by !== run.begun_by) return
       const heartbeat = await this.#deps.heartbeats.find(organization, run.heartbeat_id)
       this.#endRun(work, organization, run, state, outcome)
-      if (heartbeat) this.#told(work, organization, heartbeat, run, state, outcome)
+      if (heartbeat) this.#recordOutcome(work, organization, heartbeat, run, state, outcome)
     })
   }
 
@@ -149,7 +149,14 @@ export class Runs {
   }
 
   /** What the run means for its heartbeat: backoff after a failure, a pause after five in a row. */
-  #told(work: UnitOfWork, organization: string, heartbeat: StoredHeartbeat, run: StoredRun, state: RunState, outcome: RunOutcome): void {
+  #recordOutcome(
+    work: UnitOfWork,
+    organization: string,
+    heartbeat: StoredHeartbeat,
+    run: StoredRun,
+    state: RunState,
+    outcome: RunOutcome,
+  ): void {
     const { clock, live, heartbeats } = this.#deps
     const { id, name, beat_id } = heartbeat
     const failures = outcome.ok ? 0 : heartbeat.failures + 1
@@ -174,9 +181,9 @@ export class Runs {
     const data = { heartbeat_id: id, name, run_id: run.id, status: state, reason }
     live.stage(work, organization, { channel: heartbeatsChannel.name, event: "heartbeat_run_ended", data })
     if (!pauses) return
-    const told = { heartbeat_id: id, name, reason: paused_reason }
-    live.stage(work, organization, { channel: heartbeatsChannel.name, event: "heartbeat_paused", data: told })
+    const notice = { heartbeat_id: id, name, reason: paused_reason }
+    live.stage(work, organization, { channel: heartbeatsChannel.name, event: "heartbeat_paused", data: notice })
   }
 }
 
-const gone: RunOutcome = { ok: false, reason: "heartbeat_not_found", message: "The heartbeat was deleted before it ran." }
+const missing: RunOutcome = { ok: false, reason: "heartbeat_not_found", message: "The heartbeat was deleted before it ran." }

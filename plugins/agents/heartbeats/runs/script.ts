@@ -35,11 +35,19 @@ export async function runScript(deps: ScriptDeps, organization: string, heartbea
     return { ok: false, reason: `script_${result.kind}`, message: `${result.message}${where}`, ...(logs && { logs }) }
   }
   const isSent = result.value !== null && pipeline_slug !== ""
-  const outcome = isSent ? await sent(deps, organization, pipeline_slug, run, result.value) : { ok: true as const, result: result.value }
+  const outcome = isSent
+    ? await submitEvent(deps, organization, pipeline_slug, run, result.value)
+    : { ok: true as const, result: result.value }
   return logs ? { ...outcome, logs } : outcome
 }
 
-async function sent({ engine, source }: ScriptDeps, organization: string, slug: string, run: StoredRun, event: Json): Promise<RunOutcome> {
+async function submitEvent(
+  { engine, source }: ScriptDeps,
+  organization: string,
+  slug: string,
+  run: StoredRun,
+  event: Json,
+): Promise<RunOutcome> {
   const pipeline = await source.bySlug(organization, slug)
   if (!pipeline) return { ok: false, reason: "pipeline_not_found", message: `The pipeline "${slug}" does not exist any more.` }
   if (pipeline.document.state !== "active")

@@ -17,13 +17,13 @@ export function requestBelow(base: Base, request: IntegrationRequest): OutgoingR
   const own = checkHeaders(base.headers)
   if (request.file) return fileRequest(base, request.file, own)
   const url = urlBelow(base.url, request.path)
-  const asked = checkHeaders(request.headers ?? {})
-  const clash = Object.keys(asked).find((name) => Object.hasOwn(own, name))
+  const requestHeaders = checkHeaders(request.headers ?? {})
+  const clash = Object.keys(requestHeaders).find((name) => Object.hasOwn(own, name))
   if (clash) throw refused("headers", `"${clash}" belongs to the integration's credentials`)
   const secret = base.query ?? {}
-  const taken = Object.keys(request.query ?? {}).find((name) => Object.hasOwn(secret, name))
-  if (taken !== undefined) throw refused("query", `"${taken}" belongs to the integration's credentials`)
-  const { body, headers } = encodeBody(request.body, { ...own, ...asked })
+  const secretName = Object.keys(request.query ?? {}).find((name) => Object.hasOwn(secret, name))
+  if (secretName !== undefined) throw refused("query", `"${secretName}" belongs to the integration's credentials`)
+  const { body, headers } = encodeBody(request.body, { ...own, ...requestHeaders })
   return {
     url: withQuery(url, { ...request.query, ...secret }),
     method: request.method,

@@ -178,12 +178,12 @@ export const AppDocument = z
     if (auth.broker && base_url.includes("{")) {
       addIssue({ code: "custom", path: ["auth", "broker"], message: "a broker gives no parameters; write base_url without them" })
     }
-    const told = auth.oauth2?.origin_from !== undefined
-    if (auth.oauth2 && (told ? /^https?:\/\/[^/]*\/.*\{/i : /\{/).test(base_url)) {
-      const message = told
+    const hasOrigin = auth.oauth2?.origin_from !== undefined
+    if (auth.oauth2 && (hasOrigin ? /^https?:\/\/[^/]*\/.*\{/i : /\{/).test(base_url)) {
+      const message = hasOrigin
         ? "an authorization gives no parameters; leave them out of the path"
         : "an authorization gives no parameters; say under origin_from who tells the API's origin"
-      addIssue({ code: "custom", path: told ? ["base_url"] : ["auth", "oauth2"], message })
+      addIssue({ code: "custom", path: hasOrigin ? ["base_url"] : ["auth", "oauth2"], message })
     }
     const used = new Set([...base_url.matchAll(placeholder)].map(([, name = ""]) => name))
     for (const name of used) {

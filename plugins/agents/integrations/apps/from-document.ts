@@ -28,23 +28,23 @@ export function appOf(document: AppDocument): AnyIntegrationApp {
     ...(auth.oauth2 ? { oauth: providerOf(auth.oauth2, document) } : {}),
     ...(serviceAccount ? { serviceAccount } : {}),
     credentials: credentialsOf(document),
-    async check(given: Given, { http }) {
-      const { url, headers } = baseOf(document, given)
+    async check(values: Given, { http }) {
+      const { url, headers } = baseOf(document, values)
       checkHeaders(headers)
       http.check(url)
-      const key = serviceAccount && serviceAccountKey(given)
+      const key = serviceAccount && serviceAccountKey(values)
       if (!key) return
       http.check(serviceAccount.provider.token_endpoint)
       await checkServiceAccount(serviceAccount, key)
     },
     test: () => document.test,
-    request: (given: Given, request, url) => requestBelow({ ...baseOf(document, given), ...(url ? { url } : {}) }, request),
+    request: (values: Given, request, url) => requestBelow({ ...baseOf(document, values), ...(url ? { url } : {}) }, request),
   })
 }
 
 function providerOf(oauth2: NonNullable<AppDocument["auth"]["oauth2"]>, { base_url, headers }: AppDocument): OAuthProvider {
   const { issuer, authorization_url, token_url, revocation_url, client_auth, scopes, scope_separator, authorization_parameters } = oauth2
-  const { origin_from: told, token_body, revocation_auth, revocation_ends, bearer_types, invalid_grant_codes } = oauth2
+  const { origin_from: origin, token_body, revocation_auth, revocation_ends, bearer_types, invalid_grant_codes } = oauth2
   return {
     issuer,
     authorization_endpoint: authorization_url,
@@ -61,7 +61,12 @@ function providerOf(oauth2: NonNullable<AppDocument["auth"]["oauth2"]>, { base_u
     revocation_ends,
     bearer_types,
     invalid_grant_codes,
-    api_origin: told && { url: told.url, field: told.field, hosts: told.hosts, sent: (token) => sentSecret(told.authorise, token) },
+    api_origin: origin && {
+      url: origin.url,
+      field: origin.field,
+      hosts: origin.hosts,
+      sent: (token) => sentSecret(origin.authorise, token),
+    },
   }
 }
 
@@ -78,16 +83,16 @@ function credentialsOf({ auth, parameters }: AppDocument): z.ZodType<Given> {
   return (others.length > 0 ? z.union([first, ...others]) : first) as z.ZodType<Given>
 }
 
-function baseOf(document: AppDocument, given: Given): Base {
-  const url = urlOf(document, given)
-  const sent = sentCredentials(document.auth, given)
-  return { url, ...sent, headers: { ...document.headers, ...sent.headers } }
+function baseOf(document: AppDocument, values: Given): Base {
+  const url = urlOf(document, values)
+  const secrets = sentCredentials(document.auth, values)
+  return { url, ...secrets, headers: { ...document.headers, ...secrets.headers } }
 }
 
-function urlOf({ name, base_url, auth }: AppDocument, given: Given): string {
-  const url = filled(base_url, (parameter) => given[parameter] ?? "")
-  if (given["access_token"] === undefined || !auth.oauth2?.origin_from) return url
-  const { api_origin } = given
+function urlOf({ name, base_url, auth }: AppDocument, values: Given): string {
+  const url = filled(base_url, (parameter) => values[parameter] ?? "")
+  if (values["access_token"] === undefined || !auth.oauth2?.origin_from) return url
+  const { api_origin } = values
   if (api_origin !== undefined) return api_origin + base_url.replace(/^https?:\/\/[^/]*/i, "")
   throw new AppError("failed_precondition", `${name} did not tell where its API is when it was connected; connect it again.`, {
     reason: "integration_unusable",
@@ -95,9 +100,9 @@ function urlOf({ name, base_url, auth }: AppDocument, given: Given): string {
   })
 }
 
-function sentCredentials({ api_key: key, oauth2 }: AppDocument["auth"], given: Given): Omit<Base, "url"> {
-  const { username, password, access_token, api_key = "" } = given
-  if (given["private_key"] !== undefined) return { headers: {} }
+function sentCredentials({ api_key: key, oauth2 }: AppDocument["auth"], values: Given): Omit<Base, "url"> {
+  const { username, password, access_token, api_key = "" } = values
+  if (values["private_key"] !== undefined) return { headers: {} }
   if (access_token !== undefined) return sentSecret(oauth2?.authorise ?? { in: "bearer" }, access_token)
   if (username !== undefined && password !== undefined) return { headers: basicHeader(username, password) }
   return sentSecret(key?.authorise ?? { in: "bearer" }, api_key)

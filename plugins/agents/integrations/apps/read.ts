@@ -42,8 +42,8 @@ function readOne(path: string, file: string, problems: string[]): AppDocument | 
     problems.push(`${file}: ${notUtf8}`)
     return undefined
   }
-  const known = valid.get(text)
-  if (known) return known
+  const appDocument = valid.get(text)
+  if (appDocument) return appDocument
   const { value, findings, locate } = parseText(text)
   const broken = findings.filter(({ level }) => level === "error")
   if (broken.length > 0) {

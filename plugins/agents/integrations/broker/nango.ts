@@ -97,8 +97,8 @@ export class Nango {
   async #ask<T>(schema: z.ZodType<T>, method: string, path: string, body?: object): Promise<T> {
     const { url, secret_key, timeout_ms: timeoutMs } = this.#settings
     const headers = { authorization: `Bearer ${secret_key}`, ...(body ? { "content-type": "application/json" } : {}) }
-    const sent = body ? { body: JSON.stringify(body) } : {}
-    const answer = await this.#http.fetch({ url: url + path, method, headers, ...sent, redirects: "manual", timeoutMs, maxBytes })
+    const bodyOption = body ? { body: JSON.stringify(body) } : {}
+    const answer = await this.#http.fetch({ url: url + path, method, headers, ...bodyOption, redirects: "manual", timeoutMs, maxBytes })
     const { status, json } = answer
     if (status === 404 || status === 424) throw new BrokerConnectionEnded(`The broker answered ${status}.`)
     if (status < 200 || status > 299) throw this.#failed(`it answered ${status}`)

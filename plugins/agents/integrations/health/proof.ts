@@ -29,7 +29,7 @@ export interface Proof {
 
 export function proofOf({ success }: TestCall, response: OutgoingResponse): Proof {
   const { status, origin } = response
-  const said = `${origin} answered ${status}`
+  const summary = `${origin} answered ${status}`
   const failed = (reason: Proof["reason"], message: string, transient = false): Proof => ({
     ok: false,
     reason,
@@ -38,16 +38,16 @@ export function proofOf({ success }: TestCall, response: OutgoingResponse): Proo
     retryAfterS: retryAfter(response),
     transient,
   })
-  if (status === 401 || status === 403) return failed("unauthorized", `${said}: it refuses the credentials. Rotate them.`)
-  if (status === 429) return failed("rate_limited", `${said}: too many calls. The credentials were not judged.`, true)
-  if (status === 408 || status === 425 || status >= 500) return failed("server_error", `${said}.`, true)
-  if (!success.status.includes(status)) return failed("unexpected_answer", `${said}; expected ${success.status.join(" or ")}.`)
+  if (status === 401 || status === 403) return failed("unauthorized", `${summary}: it refuses the credentials. Rotate them.`)
+  if (status === 429) return failed("rate_limited", `${summary}: too many calls. The credentials were not judged.`, true)
+  if (status === 408 || status === 425 || status >= 500) return failed("server_error", `${summary}.`, true)
+  if (!success.status.includes(status)) return failed("unexpected_answer", `${summary}; expected ${success.status.join(" or ")}.`)
   if (success.json) {
     const { field, equals } = success.json
     const value = valueAt(response.json, field)
-    if (value === undefined) return failed("unexpected_answer", `${said}, without the field ${field} that proves the credentials.`)
+    if (value === undefined) return failed("unexpected_answer", `${summary}, without the field ${field} that proves the credentials.`)
     if (equals !== undefined && value !== equals) {
-      return failed("unauthorized", `${said}, but ${field} is not ${JSON.stringify(equals)}: it refuses the credentials. Rotate them.`)
+      return failed("unauthorized", `${summary}, but ${field} is not ${JSON.stringify(equals)}: it refuses the credentials. Rotate them.`)
     }
   }
   return { ok: true, reason: "", message: "", status, retryAfterS: null, transient: false }

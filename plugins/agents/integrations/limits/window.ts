@@ -22,17 +22,17 @@ export function spend(
     const width = (limit.per_seconds * 1_000) / tenths
     const current = Math.floor(now / width)
     // A clock that was set back leaves tenths that are still to come.
-    const held = Object.entries(before[name] ?? {})
+    const earlier = Object.entries(before[name] ?? {})
       .map(([tenth, count]) => [Number(tenth), count] as const)
       .filter(([tenth]) => Math.abs(current - tenth) <= tenths)
       .sort(([a], [b]) => a - b)
-    let left = held.reduce((sum, [, count]) => sum + count, 0) - limit.requests
-    for (const [tenth, count] of held) {
-      if (left < 0) break
-      left -= count
-      if (left < 0) return { full: limit, roomAt: Math.ceil((tenth + tenths + 1) * width) }
+    let excess = earlier.reduce((sum, [, count]) => sum + count, 0) - limit.requests
+    for (const [tenth, count] of earlier) {
+      if (excess < 0) break
+      excess -= count
+      if (excess < 0) return { full: limit, roomAt: Math.ceil((tenth + tenths + 1) * width) }
     }
-    const counts = Object.fromEntries(held)
+    const counts = Object.fromEntries(earlier)
     spent[name] = { ...counts, [current]: (counts[current] ?? 0) + 1 }
   }
   return { spent }

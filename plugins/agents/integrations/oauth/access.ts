@@ -81,11 +81,11 @@ export class OAuthAccess {
   }
 
   /** One flight a connection. It does not end with the call that began it: its answer may be the only valid refresh token. */
-  #refreshed(granted: Granted, seen: number): Promise<AccessToken> {
+  #refreshed(granted: Granted, version: number): Promise<AccessToken> {
     const { id } = granted.connection
-    const known = this.#flights.get(id)
-    if (known) return known
-    const flight = this.#alone(granted, seen).finally(() => this.#flights.delete(id))
+    const pending = this.#flights.get(id)
+    if (pending) return pending
+    const flight = this.#alone(granted, version).finally(() => this.#flights.delete(id))
     this.#flights.set(id, flight)
     // Those who wait see a failure. The connection says it to others.
     flight.catch(() => undefined)
@@ -106,7 +106,7 @@ export class OAuthAccess {
     }
   }
 
-  async #alone(granted: Granted, seen: number): Promise<AccessToken> {
+  async #alone(granted: Granted, version: number): Promise<AccessToken> {
     const { leases, clock, log } = this.#deps
     const { id } = granted.connection
     const lease = `OAuth refresh ${id}`
@@ -123,11 +123,11 @@ export class OAuthAccess {
       if (waited > leaseMs) throw busy(granted)
       await sleep(clock, lookAgainMs)
       const grant = await this.#read(granted)
-      if (grant.generation > seen) return await this.#others(granted, grant, isNoted)
+      if (grant.generation > version) return await this.#others(granted, grant, isNoted)
     }
     try {
       const grant = await this.#read(granted)
-      return grant.generation > seen ? await this.#others(granted, grant, isNoted) : await this.#refresh(granted, grant)
+      return grant.generation > version ? await this.#others(granted, grant, isNoted) : await this.#refresh(granted, grant)
     } finally {
       await leases.release(lease).catch((err: unknown) => log.warn({ err, integration_id: id }, "a lease stays until it expires"))
     }

@@ -18,8 +18,8 @@ export async function toldAt(
 }
 
 /** The origin of what was told; undefined where it is not a secure URL at one of the app's hosts. */
-export function originOf({ hosts }: ApiOrigin, told: unknown): string | undefined {
-  if (typeof told !== "string" || told.length > 2_048 || !isSecureUrl(told)) return undefined
-  const { hostname, origin } = new URL(told)
+export function originOf({ hosts }: ApiOrigin, url: unknown): string | undefined {
+  if (typeof url !== "string" || url.length > 2_048 || !isSecureUrl(url)) return undefined
+  const { hostname, origin } = new URL(url)
   return hosts.some((host) => hostname === host || hostname.endsWith(`.${host}`)) ? origin : undefined
 }

@@ -87,14 +87,14 @@ export class Authorizations {
   /** Stages an authorization of a connection; returns its connect_url. Throws `failed_precondition` where no client is registered. */
   async begin(
     work: UnitOfWork,
-    begun: Pick<Authorization, "organization" | "integration_id" | "app" | "own_app" | "return_url"> & {
+    place: Pick<Authorization, "organization" | "integration_id" | "app" | "own_app" | "return_url"> & {
       readonly scopes: readonly string[]
     },
   ): Promise<string> {
     const { publicUrl } = this.#deps
-    await this.#party(begun)
+    await this.#party(place)
     const ticket = secret()
-    work.in(Tickets).insert({ ...begun, id: hashed(ticket), scopes: [...begun.scopes], opened: 0, expires_at: this.#end() })
+    work.in(Tickets).insert({ ...place, id: hashed(ticket), scopes: [...place.scopes], opened: 0, expires_at: this.#end() })
     return `${publicUrl()}${oauthPath}/authorize?ticket=${ticket}`
   }
 
@@ -133,17 +133,23 @@ export class Authorizations {
   async finish(at: CallbackPlace, parameters: URLSearchParams, cookieOf: (name: string) => string | undefined): Promise<Return> {
     const { store } = this.#deps
     const state = parameters.get("state") ?? ""
-    const found = await store.open(AuthorizationStates).get(hashed(state))
-    const cookie = found && cookieOf(cookieName(found.id))
-    if (!found || this.#isOver(found) || !isPlaceOf(found, at) || cookie === undefined || !sameSecret(hashed(cookie), found.browser)) {
+    const authorization = await store.open(AuthorizationStates).get(hashed(state))
+    const cookie = authorization && cookieOf(cookieName(authorization.id))
+    if (
+      !authorization ||
+      this.#isOver(authorization) ||
+      !isPlaceOf(authorization, at) ||
+      cookie === undefined ||
+      !sameSecret(hashed(cookie), authorization.browser)
+    ) {
       throw new UnknownAuthorization()
     }
-    await this.#use(found)
+    await this.#use(authorization)
     try {
-      return { authorization: found, outcome: await this.#exchanged(found, state, parameters) }
+      return { authorization: authorization, outcome: await this.#exchanged(authorization, state, parameters) }
     } catch (error) {
-      await this.#note(found, error)
-      throw new AuthorizationFailed(found, error)
+      await this.#note(authorization, error)
+      throw new AuthorizationFailed(authorization, error)
     }
   }
 
@@ -170,46 +176,46 @@ export class Authorizations {
     }
   }
 
-  async #exchanged(found: AuthorizationState, state: string, parameters: URLSearchParams): Promise<Return["outcome"]> {
+  async #exchanged(authorization: AuthorizationState, state: string, parameters: URLSearchParams): Promise<Return["outcome"]> {
     const { vault } = this.#deps
-    const protocol = this.#deps.protocol.of(found.organization)
-    const { app, provider, client } = await this.#party(found)
-    const verifier = vault.open(found.verifier, verifierContext(found.id))
-    const redirectUri = this.#redirectUri(found)
+    const protocol = this.#deps.protocol.of(authorization.organization)
+    const { app, provider, client } = await this.#party(authorization)
+    const verifier = vault.open(authorization.verifier, verifierContext(authorization.id))
+    const redirectUri = this.#redirectUri(authorization)
     const tokens = await protocol.exchange(provider, client, { parameters, state, redirectUri, verifier })
     try {
       const api_origin = await protocol.apiOrigin(provider, tokens)
-      await this.#connect(found, { ...tokens, api_origin }, app, client)
+      await this.#connect(authorization, { ...tokens, api_origin }, app, client)
     } catch (error) {
-      await this.#giveBack(found, tokens, client)
+      await this.#giveBack(authorization, tokens, client)
       throw error
     }
     return "connected"
   }
 
   /** Tokens that nothing uses are revoked; not beside others of the same connection, since servers may end all of a user's together. */
-  async #giveBack(found: AuthorizationState, tokens: TokenAnswer, { client_id }: OAuthClient): Promise<void> {
+  async #giveBack(authorization: AuthorizationState, tokens: TokenAnswer, { client_id }: OAuthClient): Promise<void> {
     const { works, grants, revocation, log } = this.#deps
-    const { organization, integration_id, app } = found
+    const { organization, integration_id, app } = authorization
     try {
       if (await grants.get(organization, integration_id)) return
-      await works.run((work) => revocation.stageTokens(work, organization, found, tokens, client_id))
+      await works.run((work) => revocation.stageTokens(work, organization, authorization, tokens, client_id))
     } catch (err) {
       log.error({ err, integration_id, app }, "tokens of an authorization that failed could not be revoked")
     }
   }
 
-  async #connect(found: AuthorizationState, tokens: TokenAnswer, app: AnyIntegrationApp, client: OAuthClient): Promise<void> {
+  async #connect(authorization: AuthorizationState, tokens: TokenAnswer, app: AnyIntegrationApp, client: OAuthClient): Promise<void> {
     const { store, works, clock, grants, schedule, revocation } = this.#deps
-    const { organization, integration_id } = found
-    const asked = found.scopes.length > 0 ? found.scopes : (app.oauth?.scopes ?? [])
+    const { organization, integration_id } = authorization
+    const scopes = authorization.scopes.length > 0 ? authorization.scopes : (app.oauth?.scopes ?? [])
     const change = {
       status: "connected" as const,
       credentials: null,
       broker: null,
       // A grant cannot be lent, even where the credentials before it were.
       managed_access: "none" as const,
-      scopes: tokens.scope === undefined ? [...asked] : tokens.scope.split(/[ ,]+/).filter(Boolean),
+      scopes: tokens.scope === undefined ? [...scopes] : tokens.scope.split(/[ ,]+/).filter(Boolean),
       credential_fields: tokens.refresh_token === undefined ? ["access_token"] : ["access_token", "refresh_token"],
       health: { ...unknownHealth },
       authorization_error: null,
@@ -219,26 +225,26 @@ export class Authorizations {
       const connection = await store.open(Connections, organization).get(integration_id)
       if (!connection) throw gone()
       const before = await grants.replace(work, organization, integration_id, tokens, client.client_id)
-      if (before) revocation.stageReplaced(work, organization, found, before, tokens)
+      if (before) revocation.stageReplaced(work, organization, authorization, before, tokens)
       if (app.oauth) grants.hold(work, integration_id, app.oauth, client.client_id)
       work.in(Connections, organization).update(integration_id, { $set: change, $inc: { revision: 1 } })
-      work.in(Tickets).remove(found.ticket_id, { optional: true })
+      work.in(Tickets).remove(authorization.ticket_id, { optional: true })
       schedule.set(work, organization, { ...connection, ...change }, app)
     })
   }
 
   async #party(
-    begun: Pick<Authorization, "organization" | "app" | "own_app">,
+    place: Pick<Authorization, "organization" | "app" | "own_app">,
   ): Promise<{ app: AnyIntegrationApp; provider: OAuthProvider; client: OAuthClient }> {
     const { apps, clients, pauses } = this.#deps
-    pauses.refuse(begun.organization)
-    const app = await apps.find(begun.organization, begun)
+    pauses.refuse(place.organization)
+    const app = await apps.find(place.organization, place)
     if (!app?.oauth) throw new UnknownAuthorization()
-    return { app, provider: app.oauth, client: await clients.of(begun.organization, app) }
+    return { app, provider: app.oauth, client: await clients.of(place.organization, app) }
   }
 
-  #redirectUri(begun: AppPlace): string {
-    return redirectUri(this.#deps.publicUrl, begun)
+  #redirectUri(place: AppPlace): string {
+    return redirectUri(this.#deps.publicUrl, place)
   }
 
   #end(): string {
@@ -264,8 +270,8 @@ export interface CallbackPlace {
   readonly app: string
 }
 
-function isPlaceOf(begun: AppPlace, { organization, app }: CallbackPlace): boolean {
-  return begun.app === app && organization === (begun.own_app ? begun.organization : undefined)
+function isPlaceOf(place: AppPlace, { organization, app }: CallbackPlace): boolean {
+  return place.app === app && organization === (place.own_app ? place.organization : undefined)
 }
 
 /** 256 bits. */

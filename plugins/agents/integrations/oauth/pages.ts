@@ -20,11 +20,11 @@ export function askingPage(
   { app, connection, organization, scopes, location }: Asked,
   { cookie, done }: { readonly cookie?: string; readonly done?: string },
 ): RouteResponse {
-  const named = scopes.map((scope, index) => html`<code>${scope}</code>${index + 1 < scopes.length ? "," : ""}`)
+  const names = scopes.map((scope, index) => html`<code>${scope}</code>${index + 1 < scopes.length ? "," : ""}`)
   const body = [
     html`<h1>Connect ${app}</h1>`,
     html`<p>The organization <strong>${organization}</strong> asks for access to your account at ${app}, as its integration <strong>${connection}</strong>. Everyone there who may use the integration then acts with your access.</p>`,
-    scopes.length > 0 ? html`<p>It is asked for: ${named}.</p>` : noHtml,
+    scopes.length > 0 ? html`<p>It is asked for: ${names}.</p>` : noHtml,
     html`<p><a id="continue" rel="noreferrer"${done === undefined ? noHtml : html` target="_blank"`} href="${location}">Continue to ${new URL(location).host}</a></p>`,
     html`<p>Did you not begin this yourself? Then close this window.</p>`,
     done === undefined ? noHtml : html`<p>When you have granted access there: <a id="done" href="${done}">go on here</a>.</p>`,

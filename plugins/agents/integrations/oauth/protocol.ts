@@ -92,11 +92,13 @@ export class OAuthProtocol {
 
   /** Where the API of a new grant is; undefined for apps that have one for all accounts. Throws AppError where the server tells none that the app's document allows. */
   async apiOrigin(provider: OAuthProvider, answer: TokenAnswer): Promise<string | undefined> {
-    const { api_origin: told } = provider
-    if (told === undefined || answer.api_origin !== undefined) return answer.api_origin
-    const { url } = told
-    const origin = url === undefined ? undefined : originOf(told, await toldAt(this.#http, { ...told, url }, answer.access_token))
-    if (origin === undefined) throw failed(provider, `what it tells under ${told.field} is not a URL below ${told.hosts.join(" or ")}`)
+    const { api_origin } = provider
+    if (api_origin === undefined || answer.api_origin !== undefined) return answer.api_origin
+    const { url } = api_origin
+    const origin =
+      url === undefined ? undefined : originOf(api_origin, await toldAt(this.#http, { ...api_origin, url }, answer.access_token))
+    if (origin === undefined)
+      throw failed(provider, `what it tells under ${api_origin.field} is not a URL below ${api_origin.hosts.join(" or ")}`)
     this.#http.check(origin)
     return origin
   }
@@ -192,9 +194,9 @@ export class OAuthProtocol {
   }
 }
 
-function answerOf({ api_origin: told }: OAuthProvider, answer: oauth.TokenEndpointResponse): TokenAnswer {
+function answerOf({ api_origin: origin }: OAuthProvider, answer: oauth.TokenEndpointResponse): TokenAnswer {
   const { access_token, refresh_token, expires_in, scope } = answer
-  const api_origin = told && told.url === undefined ? originOf(told, answer[told.field]) : undefined
+  const api_origin = origin && origin.url === undefined ? originOf(origin, answer[origin.field]) : undefined
   return { access_token, refresh_token, expires_in, scope, api_origin }
 }
 
@@ -219,8 +221,8 @@ function serverOf({ issuer, authorization_endpoint, token_endpoint, revocation_e
 }
 
 /** Without a declared issuer `iss` says nothing; that each app has a redirect URI of its own tells servers apart. */
-function responseOf({ issuer }: OAuthProvider, given: URLSearchParams): URLSearchParams {
-  const parameters = new URLSearchParams(given)
+function responseOf({ issuer }: OAuthProvider, params: URLSearchParams): URLSearchParams {
+  const parameters = new URLSearchParams(params)
   if (issuer === undefined) parameters.delete("iss")
   return parameters
 }

@@ -27,10 +27,10 @@ export const authorize = defineRoute({
   },
   async handle({ request, deps }) {
     try {
-      const { cookie, ...asked } = await deps.flow.open(request.query.get("ticket") ?? "")
+      const { cookie, ...page } = await deps.flow.open(request.query.get("ticket") ?? "")
       const secure = deps.publicUrl().startsWith("https:")
       const bound = { path: cookiePath(deps.publicUrl), maxAge: lifeMs / 1_000, httpOnly: true, sameSite: "lax", secure } as const
-      return askingPage(asked, { cookie: stringifySetCookie({ ...cookie, ...bound }) })
+      return askingPage(page, { cookie: stringifySetCookie({ ...cookie, ...bound }) })
     } catch (error) {
       if (error instanceof UnknownAuthorization)
         return messagePage(400, "This link is not valid any more. Connect the app again for a new one.")

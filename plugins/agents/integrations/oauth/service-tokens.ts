@@ -35,11 +35,11 @@ export class ServiceTokens {
   }
 
   /** Returns a token of the connection. `refused` is a token that the API did not accept. */
-  async token(asked: Asked, refused?: string): Promise<string> {
-    const id = `${asked.organization}:${asked.connection.id}:${asked.connection.revision}`
-    const held = this.#held.get(id)
-    if (held && held.usableUntil > this.#clock.now() && (refused === undefined || (await held.token) !== refused)) return held.token
-    const fresh: Held = { token: this.#request(asked, (until) => (fresh.usableUntil = until)), usableUntil: Number.POSITIVE_INFINITY }
+  async token(grant: Asked, refused?: string): Promise<string> {
+    const id = `${grant.organization}:${grant.connection.id}:${grant.connection.revision}`
+    const token = this.#held.get(id)
+    if (token && token.usableUntil > this.#clock.now() && (refused === undefined || (await token.token) !== refused)) return token.token
+    const fresh: Held = { token: this.#request(grant, (until) => (fresh.usableUntil = until)), usableUntil: Number.POSITIVE_INFINITY }
     this.#hold(id, fresh)
     fresh.token.catch(() => this.#held.get(id) === fresh && this.#held.delete(id))
     return fresh.token
@@ -67,9 +67,9 @@ export class ServiceTokens {
     }
   }
 
-  #hold(id: string, held: Held): void {
+  #hold(id: string, token: Held): void {
     this.#held.delete(id)
-    this.#held.set(id, held)
+    this.#held.set(id, token)
     const [oldest] = this.#held.keys()
     if (this.#held.size > maxHeld && oldest !== undefined) this.#held.delete(oldest)
   }

@@ -23,9 +23,9 @@ export function standardAnswer(
   { bearer_types, invalid_grant_codes }: Pick<OAuthProvider, "bearer_types" | "invalid_grant_codes">,
   { status, text, contentType = "" }: Given,
 ): EndpointAnswer {
-  const given = objectOf(text) ?? formOf(text, contentType)
-  if (!given) return { status, text, json: undefined }
-  const json = withoutBlanks(given)
+  const fields = objectOf(text) ?? formOf(text, contentType)
+  if (!fields) return { status, text, json: undefined }
+  const json = withoutBlanks(fields)
   const { error, token_type } = json
   if (typeof error === "string" && invalid_grant_codes.includes(error)) json["error"] = "invalid_grant"
   if (typeof token_type === "string" && bearer_types.includes(token_type.toLowerCase())) json["token_type"] = "bearer"
@@ -36,9 +36,9 @@ export function standardAnswer(
 }
 
 /** Removes the members that say nothing: null and empty ones mean the same as absent ones. */
-function withoutBlanks(given: Record<string, unknown>): Record<string, unknown> {
+function withoutBlanks(fields: Record<string, unknown>): Record<string, unknown> {
   const isBlank = (value: unknown) => value === null || value === undefined || (typeof value === "string" && value.trim() === "")
-  return Object.fromEntries(Object.entries(given).filter(([, value]) => !isBlank(value)))
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => !isBlank(value)))
 }
 
 /** Keeps only the optional members that can be used. An access token is valid without any of them. */
@@ -46,7 +46,7 @@ function grantOf(json: Record<string, unknown>): Record<string, unknown> {
   // The service does not use ID tokens, and app documents do not name a key to verify them.
   const { token_type, expires_in, refresh_token, scope, id_token: _, ...rest } = json
   const lifetime = lifetimeOf(expires_in)
-  const scopes = Array.isArray(scope) ? scope.filter((one) => typeof one === "string").join(" ") : scope
+  const scopes = Array.isArray(scope) ? scope.filter((value) => typeof value === "string").join(" ") : scope
   return {
     ...rest,
     token_type: typeof token_type === "string" ? token_type.trim() : "bearer",

@@ -27,14 +27,14 @@ export const handOverIntegration = defineOperation({
   async handle({ input: { id: ref, user_id }, caller, deps, work }) {
     const organization = caller.organization.id
     const free = { $or: [{ paused: true }, { shared: false, connected_by: connectorOf(caller) }] }
-    const found = await byRef(deps.store.open(Connections, organization), ref, free)
-    if (!found) {
+    const match = await byRef(deps.store.open(Connections, organization), ref, free)
+    if (!match) {
       const message = `No integration ${JSON.stringify(ref)} can be handed over: it is neither paused nor a private one of yours.`
       throw new AppError("not_found", message, { reason: "integration_not_found" })
     }
     if (user_id !== undefined) await requireAdmin(deps.organizations, organization, user_id)
     const change = { paused: false, connected_by: user_id ?? connectorOf(caller) }
-    const connection = stageRevision(work.in(Connections, organization), found, change, deps.clock.now())
+    const connection = stageRevision(work.in(Connections, organization), match, change, deps.clock.now())
     deps.schedule.set(work, organization, connection, await deps.apps.find(organization, connection))
     return viewOf(connection)
   },

@@ -11,7 +11,7 @@ export const listIntegrations = defineList({
   columns: ["slug", "app", "name", "status", "shared"],
   input: { app: z.string().max(100).default("").describe("Only connections of this app.") },
   collection: Connections,
-  where: (asked, { caller }) => ({ ...asked, ...visibleTo(caller) }),
+  where: (filter, { caller }) => ({ ...filter, ...visibleTo(caller) }),
   sort: { id: 1 },
   items: { integrations: ConnectionView },
   view: viewOf,

@@ -8,7 +8,7 @@ import { stageUse } from "../own-apps/collections.ts"
 import { OrganizationApps } from "../own-apps/organization-apps.ts"
 
 const path = "/v1/integration-oauth-clients"
-const one = `${path}/{app}`
+const appPath = `${path}/{app}`
 const writing = { scope: "integrations:write", role: "admin" } as const
 
 const ClientView = z.object({
@@ -33,7 +33,7 @@ export const setOAuthClient = defineOperation({
   name: "integration_oauth_clients.set",
   summary: "Set the OAuth client that the organization is registered as at an app's authorization server.",
   description: "It is used in place of the operator's. Tokens that were granted to another client cannot be refreshed by it.",
-  http: { method: "PUT", path: one },
+  http: { method: "PUT", path: appPath },
   access: writing,
   hints: { readOnly: false, destructive: true, idempotent: true },
   input: z.strictObject({
@@ -96,7 +96,7 @@ export const deleteOAuthClient = defineOperation({
   name: "integration_oauth_clients.delete",
   summary: "Delete an OAuth client of the organization, with its secret.",
   description: "Connections whose tokens were granted to it keep them, and cannot refresh them until it is set again.",
-  http: { method: "DELETE", path: one },
+  http: { method: "DELETE", path: appPath },
   access: writing,
   hints: { readOnly: false, destructive: true, idempotent: true },
   input: z.strictObject({ app: Slug }),

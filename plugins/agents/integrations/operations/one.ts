@@ -52,8 +52,8 @@ export const disconnectIntegration = defineOperation({
 
 /** Throws `not_found` where there is none that the caller may see. */
 export async function visibleConnection(store: Store, caller: Caller, ref: string): Promise<Connection> {
-  const found = await byRef(store.open(Connections, caller.organization.id), ref, visibleTo(caller))
-  if (found) return found
+  const connection = await byRef(store.open(Connections, caller.organization.id), ref, visibleTo(caller))
+  if (connection) return connection
   throw new AppError("not_found", `The integration ${JSON.stringify(ref)} does not exist; GET /v1/integrations lists them.`, {
     reason: "integration_not_found",
   })

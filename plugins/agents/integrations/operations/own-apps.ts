@@ -23,7 +23,7 @@ import { checkDestinations, destinationsOf } from "../own-apps/destinations.ts"
 import { maxOwnApps, OrganizationApps } from "../own-apps/organization-apps.ts"
 
 const path = "/v1/integration-apps"
-const one = `${path}/{slug}`
+const appPath = `${path}/{slug}`
 const writing = { scope: "integrations:write", role: "admin" } as const
 const readOnlyFields = ["revision", "created_at", "updated_at"] as const
 const maxCharacters = 65_536
@@ -57,7 +57,7 @@ const example = (slug: string) => ({
   auth: { basic: {} },
   test: { path: "/me" },
 })
-const made = (slug: string) => ({ app: { operation: "integration_apps.create", input: { document: example(slug) } } })
+const exampleApp = (slug: string) => ({ app: { operation: "integration_apps.create", input: { document: example(slug) } } })
 const thatApp = { slug: resultOf("app.slug") }
 
 export const createApp = defineOperation({
@@ -95,13 +95,13 @@ export const createApp = defineOperation({
 export const getApp = defineOperation({
   name: "integration_apps.get",
   summary: "Read an app of the organization's own.",
-  http: { method: "GET", path: one },
+  http: { method: "GET", path: appPath },
   access: { scope: "integrations:read", role: "guest" },
   hints: { readOnly: true, destructive: false, idempotent: true },
   input: z.strictObject({ slug: Slug }),
   output: OwnAppView,
   errors: ["not_found"],
-  examples: [{ given: made("read-crm"), input: thatApp }],
+  examples: [{ given: exampleApp("read-crm"), input: thatApp }],
   inject: { store: Store },
   handle: async ({ input, caller, deps }) => shown(await required(deps.store, caller.organization.id, input.slug)),
 })
@@ -110,7 +110,7 @@ export const updateApp = defineOperation({
   name: "integration_apps.update",
   summary: "Replace the document of an app of the organization's own.",
   description: "While the app is connected or has an OAuth client, the hosts that it sends credentials to stay.",
-  http: { method: "PATCH", path: one },
+  http: { method: "PATCH", path: appPath },
   access: writing,
   hints: { readOnly: false, destructive: true, idempotent: true },
   input: z.strictObject({
@@ -122,7 +122,7 @@ export const updateApp = defineOperation({
   output: OwnAppView,
   errors: ["invalid_argument", "not_found", "failed_precondition", "aborted"],
   examples: [
-    { given: made("change-crm"), input: { ...thatApp, document: { ...example("change-crm"), name: "Acme" }, expected_revision: 1 } },
+    { given: exampleApp("change-crm"), input: { ...thatApp, document: { ...example("change-crm"), name: "Acme" }, expected_revision: 1 } },
   ],
   inject: { store: Store, clock: Clock, http: OutgoingHttp },
   async handle({ input: { slug, document, expected_revision, ...readOnly }, caller, deps, work }) {
@@ -145,13 +145,13 @@ export const updateApp = defineOperation({
 export const deleteApp = defineOperation({
   name: "integration_apps.delete",
   summary: "Delete an app of the organization's own that is not connected and has no OAuth client.",
-  http: { method: "DELETE", path: one },
+  http: { method: "DELETE", path: appPath },
   access: writing,
   hints: { readOnly: false, destructive: true, idempotent: true },
   input: z.strictObject({ slug: Slug }),
   output: z.object({ slug: z.string(), deleted: z.literal(true) }),
   errors: ["not_found", "failed_precondition", "aborted"],
-  examples: [{ given: made("delete-crm"), input: thatApp }],
+  examples: [{ given: exampleApp("delete-crm"), input: thatApp }],
   inject: { store: Store },
   async handle({ input: { slug }, caller, deps, work }) {
     const organization = caller.organization.id
@@ -168,8 +168,8 @@ function check(http: OutgoingHttp, document: AppDocument): void {
 }
 
 async function required(store: Store, organization: string, slug: string): Promise<OwnApp> {
-  const found = await store.open(OwnApps, organization).get(ownAppId(organization, slug))
-  if (found) return found
+  const app = await store.open(OwnApps, organization).get(ownAppId(organization, slug))
+  if (app) return app
   throw new AppError("not_found", `The organization has no app ${JSON.stringify(slug)} of its own; GET ${path} lists apps.`, {
     reason: "app_not_found",
   })

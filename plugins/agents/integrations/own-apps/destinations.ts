@@ -4,16 +4,16 @@ import { type AppDocument, filled } from "../apps/document.ts"
 
 /** Origins, parameters left open, by field. */
 export function destinationsOf({ base_url, auth: { oauth2, service_account } }: AppDocument): Record<string, string> {
-  const told = oauth2?.origin_from
+  const origin = oauth2?.origin_from
   const urls = {
     base_url,
     ...(oauth2 ? { "auth.oauth2.authorization_url": oauth2.authorization_url, "auth.oauth2.token_url": oauth2.token_url } : {}),
     ...(oauth2?.revocation_url ? { "auth.oauth2.revocation_url": oauth2.revocation_url } : {}),
     ...(service_account ? { "auth.service_account.token_url": service_account.token_url } : {}),
-    ...(told?.url ? { "auth.oauth2.origin_from.url": told.url } : {}),
+    ...(origin?.url ? { "auth.oauth2.origin_from.url": origin.url } : {}),
   }
   const origins = Object.entries(urls).map(([field, url]) => [field, /^https?:\/\/[^/?#]*/i.exec(url)?.[0] ?? url])
-  return { ...Object.fromEntries(origins), ...(told ? { "auth.oauth2.origin_from.hosts": told.hosts.join(" ") } : {}) }
+  return { ...Object.fromEntries(origins), ...(origin ? { "auth.oauth2.origin_from.hosts": origin.hosts.join(" ") } : {}) }
 }
 
 /** Throws `invalid_argument` for a URL that the service does not call. */

@@ -20,9 +20,9 @@ export function signedHeaders(secret: string, body: string, now: number): Record
 /** Headers with names in lower case. False for a wrong signature, and for one that is older or newer than five minutes. */
 export function isSigned(secret: string, headers: Readonly<Record<string, string>>, body: string, now: number): boolean {
   const time = headers[timestampHeader.toLowerCase()] ?? ""
-  const given = headers[signatureHeader.toLowerCase()] ?? ""
+  const value = headers[signatureHeader.toLowerCase()] ?? ""
   const isFresh = /^\d{1,12}$/.test(time) && Math.abs(now / 1_000 - Number(time)) <= toleranceS
-  return sameSecret(given, signatureOf(secret, time, body)) && isFresh
+  return sameSecret(value, signatureOf(secret, time, body)) && isFresh
 }
 
 function signatureOf(secret: string, time: string, body: string): string {

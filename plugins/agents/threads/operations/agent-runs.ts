@@ -10,7 +10,7 @@ import { AgentRunResource, madeThread, RunStepResource, runStates, shownRun, sho
 const path = "/v1/agent-runs"
 const reading = { scope: "agent_runs:read", role: "member" } as const
 const writing = { scope: "agent_runs:write", role: "member" } as const
-const begun = {
+const example = {
   given: {
     agent: "agents.create",
     run: { operation: "agent_runs.start", input: { agent_key: resultOf("agent.key"), input: "Write a headline." } },
@@ -70,7 +70,7 @@ export const getAgentRun = defineOperation({
   input: z.strictObject({ id: Uuid }),
   output: AgentRunResource,
   errors: ["not_found"],
-  examples: [begun],
+  examples: [example],
   inject: { runs: AgentRuns },
   handle: async ({ input, caller, deps }) => shownRun(await deps.runs.require(caller.organization.id, input.id)),
 })
@@ -82,7 +82,7 @@ export const listRunSteps = defineList({
   access: reading,
   columns: ["attempt_number", "kind", "detail", "cost_millicents", "at"],
   input: { id: Uuid },
-  examples: [begun],
+  examples: [example],
   inject: { runs: AgentRuns },
   collection: RunStepCollection,
   async where({ id }, { organization, deps }) {

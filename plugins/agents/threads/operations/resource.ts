@@ -15,8 +15,8 @@ export const ThreadResource = z
   })
   .meta({ id: "Thread" })
 
-export function shownThread({ organization_id: _organization, ...shown }: StoredThread) {
-  return shown
+export function shownThread({ organization_id: _organization, ...resource }: StoredThread) {
+  return resource
 }
 
 export const MessageResource = z
@@ -33,8 +33,8 @@ export const MessageResource = z
   })
   .meta({ id: "ThreadMessage" })
 
-export function shownMessage({ organization_id: _organization, ...shown }: StoredMessage) {
-  return shown
+export function shownMessage({ organization_id: _organization, ...resource }: StoredMessage) {
+  return resource
 }
 
 const HandleResource = z.object({ resource_type: z.string(), resource_id: z.string(), revision_ref: z.string() })
@@ -69,9 +69,9 @@ export function shownRun({
   agent_id: _agent,
   last_message_id: _last,
   keyed_callback: _keyed,
-  ...shown
+  ...resource
 }: StoredAgentRun) {
-  return shown
+  return resource
 }
 
 export const RunStepResource = z.object({
@@ -83,8 +83,8 @@ export const RunStepResource = z.object({
   at: Timestamp,
 })
 
-export function shownStep({ organization_id: _organization, run_id: _run, ...shown }: StoredRunStep) {
-  return shown
+export function shownStep({ organization_id: _organization, run_id: _run, ...resource }: StoredRunStep) {
+  return resource
 }
 
 /** Calls that examples are given. */

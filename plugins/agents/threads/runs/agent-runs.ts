@@ -75,8 +75,8 @@ export class AgentRuns {
 
   /** Throws `not_found`. */
   async require(organization: string, id: string): Promise<StoredAgentRun> {
-    const found = await this.#deps.store.open(AgentRunCollection, organization).get(id)
-    if (found) return found
+    const run = await this.#deps.store.open(AgentRunCollection, organization).get(id)
+    if (run) return run
     const message = `The organization has no agent run ${id}; GET /v1/agent-runs lists them.`
     throw new AppError("not_found", message, { reason: "agent_run_not_found" })
   }
@@ -94,7 +94,7 @@ export class AgentRuns {
     const { clock, ids, threads } = this.#deps
     const thread = threadId ?? threads.create(work, organization, { title: `Runs of ${agent.name}`, userId: by.user_id }).id
     const id = ids.uuid()
-    const asked = threads.append(work, organization, thread, {
+    const message = threads.append(work, organization, thread, {
       role: "user",
       author: by.user_id ?? by.credential_id,
       content: input,
@@ -110,7 +110,7 @@ export class AgentRuns {
       attempt_number: 1,
       keyed_callback: true,
       input,
-      last_message_id: asked.id,
+      last_message_id: message.id,
       output: "",
       summary: "",
       result_kind: "",
@@ -155,7 +155,7 @@ export class AgentRuns {
             output: answer.output,
             summary: answer.summary,
             result_kind: answer.resultKind,
-            handles: answer.handles.map((one) => ({ ...one })),
+            handles: answer.handles.map((handle) => ({ ...handle })),
           }
         : {}),
     }
@@ -169,8 +169,8 @@ export class AgentRuns {
       queue.enqueue(work, expireRef, payload, { organization, runAt: now + this.#deps.callbackMs })
     }
     if (answer) {
-      const said = { role: "agent", author: run.agent_key, content: answer.output, agent_run_id: run.id } as const
-      if (answer.output !== "") threads.append(work, organization, run.thread_id, said)
+      const message = { role: "agent", author: run.agent_key, content: answer.output, agent_run_id: run.id } as const
+      if (answer.output !== "") threads.append(work, organization, run.thread_id, message)
       if (!answer.charged && cost > 0) this.accountOf(organization, run)?.pay(work, cost)
     }
     if (isOver && run.subject) await this.#subjectOf(run.subject.kind)?.ended(work, organization, moved)

@@ -65,8 +65,8 @@ export const agentCallback = defineRoute({
     const body = Buffer.from(await request.body()).toString("utf8")
     const token = request.query.get("token") ?? ""
     const run = await signedRun(deps, { organization, runId, attempt, token, headers: request.headers, body })
-    const said = objectOf(body)
-    const { step, error } = said
+    const fields = objectOf(body)
+    const { step, error } = fields
     if (typeof step === "string") {
       nextState(runMachine, run.state, "succeed", { unbound: false })
       await deps.works.run((work) => deps.runs.record(work, organization, run, { kind: "reported", detail: step, cost_millicents: 0 }))
@@ -75,7 +75,7 @@ export const agentCallback = defineRoute({
     const reason = typeof error === "string" ? error : undefined
     const move: RunMove =
       reason === undefined
-        ? succeeded(webhookAnswer(run.agent_key, said))
+        ? succeeded(webhookAnswer(run.agent_key, fields))
         : { event: "fail", step: { kind: "failed", detail: reason }, reason }
     const moved = await deps.runs.settle(organization, run.id, run.attempt_number, move)
     if (moved) return answered(moved.state)

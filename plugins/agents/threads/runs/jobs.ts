@@ -31,23 +31,23 @@ export const runJob = defineJob(runRef, {
     if (before?.state === "waiting") return
     // A try that failed has counted, one whose node was lost has not.
     const detail = attempt > 1 ? `try ${attempt}` : before?.state === "running" ? "again: the node that asked before did not finish" : ""
-    const begun = await runs.settle(organization, run_id, attempt_number, {
+    const run = await runs.settle(organization, run_id, attempt_number, {
       event: "begin",
       step: { kind: "asked", detail },
     })
-    if (!begun) return
-    const account = runs.accountOf(organization, begun)
+    if (!run) return
+    const account = runs.accountOf(organization, run)
     try {
-      const agent = await store.open(Agents.collection, organization).get(begun.agent_id)
-      if (!agent) throw new AppError("failed_precondition", `The agent "${begun.agent_key}" was removed.`, { reason: "agent_gone" })
+      const agent = await store.open(Agents.collection, organization).get(run.agent_id)
+      if (!agent) throw new AppError("failed_precondition", `The agent "${run.agent_key}" was removed.`, { reason: "agent_gone" })
       // An agent behind a connection says afterwards what it cost.
       await account?.check(1)
-      const messages = await threads.last(organization, begun.thread_id, maxMessages, begun.last_message_id)
+      const messages = await threads.last(organization, run.thread_id, maxMessages, run.last_message_id)
       const answer = await deps.agents.ask(organization, {
-        id: derivedUuid("agent run", begun.id, String(attempt_number)),
+        id: derivedUuid("agent run", run.id, String(attempt_number)),
         agent: contactOf(agent),
-        body: bodyOf(begun, agent, messages, callbackUrl({ base: publicUrl(), vault: deps.vault }, organization, begun)),
-        turns: turnsOf(begun, messages),
+        body: bodyOf(run, agent, messages, callbackUrl({ base: publicUrl(), vault: deps.vault }, organization, run)),
+        turns: turnsOf(run, messages),
         signal,
         mayCallBack: true,
         ...(account ? { account } : {}),
@@ -63,7 +63,7 @@ export const runJob = defineJob(runRef, {
     } catch (error) {
       const reason = error instanceof AppError ? error.message : "The run failed for a reason that is in the service's log."
       if (!last && isPassing(error)) {
-        await deps.works.run((work) => runs.record(work, organization, begun, { kind: "try_failed", detail: reason, cost_millicents: 0 }))
+        await deps.works.run((work) => runs.record(work, organization, run, { kind: "try_failed", detail: reason, cost_millicents: 0 }))
         throw error
       }
       await runs.settle(organization, run_id, attempt_number, { event: "fail", step: { kind: "failed", detail: reason }, reason })
@@ -97,8 +97,17 @@ function bodyOf(
   messages: readonly StoredMessage[],
   callback_url: string,
 ): { [field: string]: Json } {
-  const shown = shownOf(messages).map(({ role, author, content, created_at }) => ({ role, author, content, created_at }))
-  return { run_id: id, agent_key: key, thread_id, attempt_number, input, subject: subject && { ...subject }, messages: shown, callback_url }
+  const history = shownOf(messages).map(({ role, author, content, created_at }) => ({ role, author, content, created_at }))
+  return {
+    run_id: id,
+    agent_key: key,
+    thread_id,
+    attempt_number,
+    input,
+    subject: subject && { ...subject },
+    messages: history,
+    callback_url,
+  }
 }
 
 function turnsOf({ agent_key }: StoredAgentRun, messages: readonly StoredMessage[]): AgentTurn[] {
@@ -110,12 +119,12 @@ function turnsOf({ agent_key }: StoredAgentRun, messages: readonly StoredMessage
 
 /** As many of the newest as fit; the last one always. */
 function shownOf(messages: readonly StoredMessage[]): StoredMessage[] {
-  let left = maxCharacters
-  const shown: StoredMessage[] = []
+  let remaining = maxCharacters
+  const visible: StoredMessage[] = []
   for (const message of messages.toReversed()) {
-    left -= message.content.length
-    if (left < 0 && shown.length > 0) break
-    shown.unshift(message)
+    remaining -= message.content.length
+    if (remaining < 0 && visible.length > 0) break
+    visible.unshift(message)
   }
-  return shown
+  return visible
 }

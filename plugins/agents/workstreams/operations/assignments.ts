@@ -49,15 +49,15 @@ export const addAssignment = defineOperation({
   errors: ["invalid_argument", "not_found", "already_exists", "failed_precondition", "aborted"],
   examples: [{ given: madeWorkstream, input: { ...ofThatWorkstream, assignment: "copy", objective: "Write the copy." } }],
   inject: { workstreams: Workstreams },
-  async handle({ input: { slug, assignment, phase, ...given }, caller, deps, work }) {
+  async handle({ input: { slug, assignment, phase, ...fields }, caller, deps, work }) {
     const organization = caller.organization.id
     const workstream = await deps.workstreams.open(organization, slug)
     const phase_id = phase === undefined ? null : (await deps.workstreams.part(organization, workstream, "phase", phase)).id
     await deps.workstreams.requireRoom(organization, workstream, "assignment", assignment)
-    const made = newAssignment(deps.workstreams, workstream, { slug: assignment, assigned_agent_key: "", phase_id, ...given })
+    const created = newAssignment(deps.workstreams, workstream, { slug: assignment, assigned_agent_key: "", phase_id, ...fields })
     const news = { actor: actorOf(caller), event: "assignment_added", body: `Assignment "${assignment}" added.`, data: { assignment } }
-    deps.workstreams.add(work, organization, workstream, made, news)
-    return oneAssignment(made)
+    deps.workstreams.add(work, organization, workstream, created, news)
+    return oneAssignment(created)
   },
   onConflict: async ({ error }) => error,
 })
@@ -76,10 +76,10 @@ export const listAssignments = defineList({
   examples: [{ given: madeWorkstream, input: ofThatWorkstream }],
   inject: { workstreams: Workstreams },
   collection: PartCollection,
-  where: async ({ slug, ...asked }, { organization, deps }) => ({
+  where: async ({ slug, ...filter }, { organization, deps }) => ({
     workstream_id: (await deps.workstreams.require(organization, slug)).id,
     kind: "assignment",
-    ...asked,
+    ...filter,
   }),
   items: { assignments: OneAssignment },
   view: (part) => oneAssignment(part as StoredAssignment),
@@ -121,12 +121,12 @@ export const updateAssignment = defineOperation({
   errors: ["invalid_argument", "not_found", "failed_precondition", "aborted"],
   examples: [{ given: added, input: { ...thatOne, acceptance_criteria: "Fits on one screen.", expected_revision: 1 } }],
   inject: { workstreams: Workstreams },
-  async handle({ input: { slug, assignment: ref, expected_revision, ...given }, caller, deps, work }) {
+  async handle({ input: { slug, assignment: ref, expected_revision, ...fields }, caller, deps, work }) {
     const organization = caller.organization.id
     const workstream = await deps.workstreams.open(organization, slug)
     const assignment = await deps.workstreams.part(organization, workstream, "assignment", ref)
     requireRevision("assignment", assignment.revision, expected_revision)
-    const change = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined))
+    const change = Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined))
     if (Object.keys(change).length === 0) return oneAssignment(assignment)
     const body = `Assignment "${assignment.slug}" changed: ${Object.keys(change).join(", ")}.`
     const news = { actor: actorOf(caller), event: "assignment_changed", body, data: { assignment: assignment.slug } }

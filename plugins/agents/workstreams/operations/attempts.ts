@@ -48,9 +48,9 @@ export const beginAttemptOperation = defineOperation({
     const { assigned_agent_key, objective, acceptance_criteria } = assignment
     const agent = assigned_agent_key === "" ? undefined : await requireAssignee(deps, organization, assigned_agent_key)
     const criteria = acceptance_criteria === "" ? "" : `It is right when: ${acceptance_criteria}`
-    const asked = [objective, criteria, input].filter((text) => text !== "").join("\n\n")
+    const prompt = [objective, criteria, input].filter((text) => text !== "").join("\n\n")
     const by = { credential_id: caller.credential.id, user_id: caller.user?.id ?? null }
-    const begunNow = { agent, input: asked, actor: actorOf(caller), by }
+    const begunNow = { agent, input: prompt, actor: actorOf(caller), by }
     const attempted = beginAttempt(deps, work, organization, { workstream, assignment }, begunNow)
     if (agent) requireBudget(workstream, 1)
     return oneAssignment(attempted)

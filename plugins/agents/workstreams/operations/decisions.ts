@@ -59,17 +59,17 @@ export const proposeDecision = defineOperation({
   errors: ["invalid_argument", "not_found", "already_exists", "failed_precondition", "aborted"],
   examples: [{ given: madeWorkstream, input: proposal }],
   inject: { workstreams: Workstreams, gatekeeper: Gatekeeper },
-  async handle({ input: { slug, decision: decisionSlug, ...given }, caller, deps, work }) {
+  async handle({ input: { slug, decision: decisionSlug, ...fields }, caller, deps, work }) {
     const organization = caller.organization.id
     const { workstreams } = deps
     const workstream = await workstreams.open(organization, slug)
-    if (given.approval_id !== null) await deps.gatekeeper.decision(organization, given.approval_id)
-    const { supersedes_decision_slug: earlier } = given
+    if (fields.approval_id !== null) await deps.gatekeeper.decision(organization, fields.approval_id)
+    const { supersedes_decision_slug: earlier } = fields
     const supersedes = earlier === "" ? "" : (await workstreams.part(organization, workstream, "decision", earlier)).slug
     await workstreams.requireRoom(organization, workstream, "decision", decisionSlug)
     const decision: StoredDecision = {
       ...workstreams.newPart(workstream, decisionSlug),
-      ...given,
+      ...fields,
       supersedes_decision_slug: supersedes,
       kind: "decision",
       status: decisionMachine.initial,
@@ -84,7 +84,7 @@ export const proposeDecision = defineOperation({
       rejected_at: null,
       superseded_by_decision_slug: "",
     }
-    const body = `Decision "${decisionSlug}" proposed: ${given.what}`
+    const body = `Decision "${decisionSlug}" proposed: ${fields.what}`
     const news = { actor: actorOf(caller), event: "decision_proposed", body, data: { decision: decisionSlug } }
     workstreams.add(work, organization, workstream, decision, news)
     return shownDecision(decision)
@@ -102,10 +102,10 @@ export const listDecisions = defineList({
   examples: [{ given: madeWorkstream, input: ofThatWorkstream }],
   inject: { workstreams: Workstreams },
   collection: PartCollection,
-  where: async ({ slug, ...asked }, { organization, deps }) => ({
+  where: async ({ slug, ...filter }, { organization, deps }) => ({
     workstream_id: (await deps.workstreams.require(organization, slug)).id,
     kind: "decision",
-    ...asked,
+    ...filter,
   }),
   items: { decisions: DecisionResource },
   view: (part) => shownDecision(part as StoredDecision),

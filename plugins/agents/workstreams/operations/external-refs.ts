@@ -7,7 +7,7 @@ import { ReadModel, shownWhole, wholeOf } from "../read-model.ts"
 import { actorOf, Workstreams } from "../workstreams.ts"
 import { bySlug, madeWorkstream, ofThatWorkstream, path } from "./resource.ts"
 
-const kept = "Agents have the tools and commands, and cannot widen what they may touch."
+const reason = "Agents have the tools and commands, and cannot widen what they may touch."
 const Text = z.string().trim().max(500)
 
 export const setExternalRefs = defineOperation({
@@ -45,8 +45,8 @@ export const setExternalRefs = defineOperation({
       },
     },
   ],
-  mcp: { absent: kept },
-  cli: { absent: kept },
+  mcp: { absent: reason },
+  cli: { absent: reason },
   inject: { store: Store, workstreams: Workstreams },
   async handle({ input: { slug, expected_revision, external_refs }, caller, deps, work }) {
     const organization = caller.organization.id
@@ -62,13 +62,13 @@ export const setExternalRefs = defineOperation({
 })
 
 function refuseDuplicates(refs: readonly ExternalRef[]): void {
-  const seen = new Set<string>()
+  const objects = new Set<string>()
   const fields = refs.flatMap(({ provider, account_id, kind, external_id }, index) => {
     const key = JSON.stringify([provider, account_id, kind, external_id])
-    if (!seen.has(key)) return seen.add(key) && []
+    if (!objects.has(key)) return objects.add(key) && []
     return [{ path: `external_refs.${index}`, message: `is listed before: ${provider} ${kind} ${external_id}` }]
   })
   if (fields.length === 0) return
-  const message = `external_refs lists an object twice: ${fields.map(({ path, message: said }) => `${path} ${said}`).join("; ")}.`
+  const message = `external_refs lists an object twice: ${fields.map(({ path, message: problem }) => `${path} ${problem}`).join("; ")}.`
   throw new AppError("invalid_argument", message, { reason: "duplicate_external_refs", fields })
 }

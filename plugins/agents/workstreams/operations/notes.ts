@@ -57,14 +57,14 @@ export const addResource = defineOperation({
     },
   ],
   inject: { workstreams: Workstreams },
-  async handle({ input: { slug, phase, ...given }, caller, deps, work }) {
+  async handle({ input: { slug, phase, ...fields }, caller, deps, work }) {
     const organization = caller.organization.id
     const workstream = await deps.workstreams.open(organization, slug)
     const phase_id = phase === undefined ? null : (await deps.workstreams.part(organization, workstream, "phase", phase)).id
-    const key = JSON.stringify([given.resource_type, given.resource_id, given.relationship_type])
+    const key = JSON.stringify([fields.resource_type, fields.resource_id, fields.relationship_type])
     await deps.workstreams.requireRoom(organization, workstream, "resource", key)
-    const added = { ...deps.workstreams.newPart(workstream, key), ...given, phase_id, kind: "resource" as const }
-    const body = `${given.relationship_type} ${given.resource_type} "${given.title || given.resource_id}".`
+    const added = { ...deps.workstreams.newPart(workstream, key), ...fields, phase_id, kind: "resource" as const }
+    const body = `${fields.relationship_type} ${fields.resource_type} "${fields.title || fields.resource_id}".`
     deps.workstreams.add(work, organization, workstream, added, { actor: actorOf(caller), event: "resource_added", body })
     return shownResource(added)
   },
@@ -81,10 +81,10 @@ export const listResources = defineList({
   examples: [{ given: madeWorkstream, input: ofThatWorkstream }],
   inject: { workstreams: Workstreams },
   collection: PartCollection,
-  where: async ({ slug, ...asked }, { organization, deps }) => ({
+  where: async ({ slug, ...filter }, { organization, deps }) => ({
     workstream_id: (await deps.workstreams.require(organization, slug)).id,
     kind: "resource",
-    ...asked,
+    ...filter,
   }),
   items: { resources: ResourceResource },
   view: (part) => shownResource(part as StoredResource),

@@ -47,12 +47,12 @@ export const addPhase = defineOperation({
   errors: ["invalid_argument", "not_found", "already_exists", "failed_precondition", "aborted"],
   examples: [{ given: madeWorkstream, input: { ...ofThatWorkstream, phase: "review", title: "Review" } }],
   inject: { workstreams: Workstreams, threads: Threads },
-  async handle({ input: { slug, phase, ...given }, caller, deps, work }) {
+  async handle({ input: { slug, phase, ...fields }, caller, deps, work }) {
     const organization = caller.organization.id
     const workstream = await deps.workstreams.open(organization, slug)
-    if (given.thread_id !== null) await deps.threads.require(organization, given.thread_id)
+    if (fields.thread_id !== null) await deps.threads.require(organization, fields.thread_id)
     await deps.workstreams.requireRoom(organization, workstream, "phase", phase)
-    const added = newPhase(deps.workstreams, workstream, { slug: phase, ...given })
+    const added = newPhase(deps.workstreams, workstream, { slug: phase, ...fields })
     const body = `Phase "${added.title}" added.`
     deps.workstreams.add(work, organization, workstream, added, { actor: actorOf(caller), event: "phase_added", body, data: { phase } })
     return shownPhase(added)
@@ -70,10 +70,10 @@ export const listPhases = defineList({
   examples: [{ given: madeWorkstream, input: ofThatWorkstream }],
   inject: { workstreams: Workstreams },
   collection: PartCollection,
-  where: async ({ slug, ...asked }, { organization, deps }) => ({
+  where: async ({ slug, ...filter }, { organization, deps }) => ({
     workstream_id: (await deps.workstreams.require(organization, slug)).id,
     kind: "phase",
-    ...asked,
+    ...filter,
   }),
   sort: { sort_order: 1, id: 1 },
   items: { phases: PhaseResource },
@@ -117,13 +117,13 @@ export const updatePhase = defineOperation({
   errors: ["invalid_argument", "not_found", "failed_precondition", "aborted"],
   examples: [{ ...madePhase, input: { ...madePhase.input, title: "First draft", expected_revision: 1 } }],
   inject: { workstreams: Workstreams, threads: Threads },
-  async handle({ input: { slug, phase: ref, expected_revision, ...given }, caller, deps, work }) {
+  async handle({ input: { slug, phase: ref, expected_revision, ...fields }, caller, deps, work }) {
     const organization = caller.organization.id
     const workstream = await deps.workstreams.open(organization, slug)
     const phase = await deps.workstreams.part(organization, workstream, "phase", ref)
     requireRevision("phase", phase.revision, expected_revision)
-    if (given.thread_id) await deps.threads.require(organization, given.thread_id)
-    const change = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined))
+    if (fields.thread_id) await deps.threads.require(organization, fields.thread_id)
+    const change = Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined))
     if (Object.keys(change).length === 0) return shownPhase(phase)
     const body = `Phase "${phase.title}" changed.`
     const news = { actor: actorOf(caller), event: "phase_changed", body, data: { phase: phase.slug } }

@@ -58,8 +58,8 @@ export const WorkstreamResource = z
   })
   .meta({ id: "Workstream" })
 
-export function shownWorkstream({ escalations: _escalations, followers: _followers, organization_id = "", ...shown }: StoredWorkstream) {
-  return { ...shown, organization_id }
+export function shownWorkstream({ escalations: _escalations, followers: _followers, organization_id = "", ...resource }: StoredWorkstream) {
+  return { ...resource, organization_id }
 }
 
 export const HandleResource = z.object({ resource_id: z.string(), resource_type: z.string(), revision_ref: z.string() })
@@ -143,8 +143,8 @@ export const DecisionResource = z
   .meta({ id: "Decision" })
 
 export function shownDecision(decision: StoredDecision): z.input<typeof DecisionResource> {
-  const { organization_id: _o, workstream_id: _w, kind: _k, id: _i, revision: _r, created_at: _c, updated_at: _u, ...shown } = decision
-  return shown
+  const { organization_id: _o, workstream_id: _w, kind: _k, id: _i, revision: _r, created_at: _c, updated_at: _u, ...resource } = decision
+  return resource
 }
 
 export const EventResource = z
@@ -180,8 +180,8 @@ export const PhaseResource = z
   })
   .meta({ id: "Phase" })
 
-export function shownPhase({ organization_id: _o, kind: _k, revision: _r, ...shown }: StoredPhase): z.input<typeof PhaseResource> {
-  return shown
+export function shownPhase({ organization_id: _o, kind: _k, revision: _r, ...resource }: StoredPhase): z.input<typeof PhaseResource> {
+  return resource
 }
 
 export const ResourceResource = z

@@ -56,14 +56,15 @@ export const createWorkstreamOperation = defineOperation({
   errors: ["invalid_argument", "not_found", "already_exists", "permission_denied"],
   examples: [{ input: { title: "Autumn launch", token_budget_millicents: 500_000 } }],
   inject: { store: Store, ids: Ids, threads: Threads, workstreams: Workstreams },
-  async handle({ input: { template: named, slug, ...given }, caller, deps, work }) {
+  async handle({ input: { template: templateSlug, slug, ...fields }, caller, deps, work }) {
     const organization = caller.organization.id
-    requirePerson(caller, given.autonomy_mode)
-    const template = named === undefined ? undefined : await WorkstreamTemplates.items.require(deps.store, organization, named)
-    const title = given.title ?? template?.title
+    requirePerson(caller, fields.autonomy_mode)
+    const template =
+      templateSlug === undefined ? undefined : await WorkstreamTemplates.items.require(deps.store, organization, templateSlug)
+    const title = fields.title ?? template?.title
     if (title === undefined) throw titleMissing()
     const workstreams = deps.store.open(WorkstreamCollection, organization)
-    const isTaken = async (one: string) => (await workstreams.first({ slug: one })) !== undefined
+    const isTaken = async (candidate: string) => (await workstreams.first({ slug: candidate })) !== undefined
     if (slug !== undefined && (await isTaken(slug)))
       throw slugTaken(`The organization has a workstream "${slug}" already; take another slug.`)
     const whole = createWorkstream(
@@ -74,11 +75,11 @@ export const createWorkstreamOperation = defineOperation({
         id: deps.ids.uuid(),
         slug: slug ?? (await uniqueSlug(slugOf(title, "workstream"), isTaken)),
         title,
-        description: given.description ?? template?.description ?? "",
-        autonomy_mode: given.autonomy_mode ?? template?.autonomy_mode ?? "supervised",
-        escalation_budget_per_day: given.escalation_budget_per_day ?? template?.escalation_budget_per_day ?? 10,
-        token_budget_millicents: given.token_budget_millicents ?? template?.token_budget_millicents ?? 0,
-        project_id: given.project_id,
+        description: fields.description ?? template?.description ?? "",
+        autonomy_mode: fields.autonomy_mode ?? template?.autonomy_mode ?? "supervised",
+        escalation_budget_per_day: fields.escalation_budget_per_day ?? template?.escalation_budget_per_day ?? 10,
+        token_budget_millicents: fields.token_budget_millicents ?? template?.token_budget_millicents ?? 0,
+        project_id: fields.project_id,
       },
       { template, actor: actorOf(caller), userId: caller.user?.id ?? null },
     )
@@ -141,16 +142,16 @@ export const updateWorkstream = defineOperation({
     },
   ],
   inject: { store: Store, workstreams: Workstreams },
-  async handle({ input: { slug, expected_revision, ...given }, caller, deps, work }) {
+  async handle({ input: { slug, expected_revision, ...fields }, caller, deps, work }) {
     const organization = caller.organization.id
     const workstream = await deps.workstreams.open(organization, slug)
     requireRevision("workstream", workstream.revision, expected_revision)
-    const changed = Object.entries(given).filter(
+    const changed = Object.entries(fields).filter(
       ([name, value]) => value !== undefined && value !== workstream[name as keyof StoredWorkstream],
     )
     if (changed.length === 0) return shownWhole(await wholeOf(deps.store, organization, workstream), caller)
     const change = Object.fromEntries(changed) as Partial<FieldsOf<StoredWorkstream>>
-    requirePerson(caller, given.autonomy_mode)
+    requirePerson(caller, fields.autonomy_mode)
     const body = `Changed ${changed.map(([name]) => name).join(", ")}.`
     const updated = deps.workstreams.update(work, organization, workstream, change, { actor: actorOf(caller), event: "updated", body })
     return shownWhole(await wholeOf(deps.store, organization, updated.workstream, [updated.event]), caller)
@@ -216,8 +217,8 @@ async function move(
   const workstream = await workstreams.require(organization, slug)
   requireRevision("workstream", workstream.revision, expected_revision)
   const open = { workstream_id: workstream.id, kind: "assignment", work_state: { $nin: ["done", "canceled"] } }
-  const settled = (await store.open(PartCollection, organization).count(open, { limit: 1 })) === 0
-  const status = nextState(workstreamMachine, workstream.status, event, { settled })
+  const isSettled = (await store.open(PartCollection, organization).count(open, { limit: 1 })) === 0
+  const status = nextState(workstreamMachine, workstream.status, event, { settled: isSettled })
   const at = workstreams.now()
   const change = {
     status,
