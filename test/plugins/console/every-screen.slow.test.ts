@@ -185,7 +185,7 @@ async function unreached(page: Page): Promise<string[]> {
     await page.keyboard.press("Enter")
     const count = Number(await page.evaluate(`(globalThis.parts = ${focusable}).length`))
     for (let pressed = 0; pressed < count + 3; pressed++) await page.keyboard.press("Tab")
-    const { remaining, areSame } = (await page.evaluate(judged)) as { remaining: string[]; areSame: boolean }
+    const { left: remaining, areSame } = (await page.evaluate(judged)) as { left: string[]; areSame: boolean }
     if (remaining.length === 0 || areSame) return remaining
   }
 }

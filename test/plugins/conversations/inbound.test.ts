@@ -123,7 +123,7 @@ onBothStores("inbound conversations", (leg) => {
       }
       round++
       expect(results[1]).to.deep.equal(results[0])
-      const { others, ledger } = results[0] as { others: object; ledger: { kind: string }[] }
+      const { rest: others, ledger } = results[0] as { rest: object; ledger: { kind: string }[] }
       expect(others).to.include({ suppressed: true, display_name: "Name 5", sender_kind: "person" })
       expect(ledger.map(({ kind }) => kind)).to.deep.equal(["opt_out", "opt_in", "opt_out"])
     })
