@@ -1,7 +1,7 @@
 // For bounds in seconds: what something takes of the processor, and when nothing ran at all.
 
 /** Milliseconds of the processor that it takes of this thread: what the thread waits for, and for how long, does not count. */
-export async function processorMs(run: () => unknown): Promise<number> {
+async function processorMs(run: () => unknown): Promise<number> {
   const before = process.threadCpuUsage()
   await run()
   const { user, system } = process.threadCpuUsage(before)
