@@ -55,15 +55,6 @@ function clean(): void {
     if (entry.isDirectory()) rmSync(join(entryPoints, entry.name), { recursive: true })
 }
 
-try {
-  if (process.argv.includes("--clean")) clean()
-  else await build()
-} catch (error) {
-  clean()
-  console.error(error instanceof Error ? error.message : error)
-  process.exitCode = 1
-}
-
 // Declarations of everything that the entry points export, by tsc, which does not check the sources again: the checks do.
 
 const compiler = join(dirname(createRequire(import.meta.url).resolve("typescript/package.json")), "bin/tsc")
@@ -82,4 +73,13 @@ async function declare(project: string, folder: string): Promise<void> {
   const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"] })
   const [output, code] = await Promise.all([text(child.stdout), new Promise((resolve) => child.once("close", resolve))])
   if (code !== 0) throw new Error(`tsc made no declarations:\n${output}`)
+}
+
+try {
+  if (process.argv.includes("--clean")) clean()
+  else await build()
+} catch (error) {
+  clean()
+  console.error(error instanceof Error ? error.message : error)
+  process.exitCode = 1
 }
