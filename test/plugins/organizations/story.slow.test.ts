@@ -9,7 +9,7 @@ import { createOperatorLink } from "../../../plugins/platform/identity/index.ts"
 import { launchChromium } from "../../chromium.ts"
 import { freePort } from "../../free-port.ts"
 import { lendDatabaseToFile, mongoAvailable } from "../../mongodb-server.ts"
-import { untilProcess as until } from "../../waiting.ts"
+import { patiently, untilProcess as until } from "../../waiting.ts"
 import { pluginSettings } from "../buckets/stores.ts"
 import { listenForMail, type MailServer } from "../email/mail-server.ts"
 import { accountSid, authToken, ownNumber, startTrustHub, type TrustHubServer } from "../voice/trust-hub.ts"
@@ -77,23 +77,27 @@ onMongo("an organization from its first start to a removal (mongodb)", () => {
     await page.getByLabel("Code", { exact: true }).fill(code)
     await press(page, "Continue")
   }
+  /** From the page, with its session. The clocks of the nodes move, so a node may lose its lease for a moment. */
   const call = <T = Record<string, unknown>>(page: Page, method: string, path: string, body?: object) =>
-    page.evaluate(
-      async ([method, path, body]) => {
-        const init = { method, ...(body && { headers: { "content-type": "application/json" }, body: JSON.stringify(body) }) }
-        const answer = await fetch(path, init)
-        return { status: answer.status, body: (await answer.json()) as T }
-      },
-      [method, path, body] as [string, string, object | undefined],
+    patiently(() =>
+      page.evaluate(
+        async ([method, path, body]) => {
+          const init = { method, ...(body && { headers: { "content-type": "application/json" }, body: JSON.stringify(body) }) }
+          const answer = await fetch(path, init)
+          return { status: answer.status, body: (await answer.json()) as T }
+        },
+        [method, path, body] as [string, string, object | undefined],
+      ),
     )
-  const byKey = (node: TestHost, key: string) => fetch(`${node.url}/v1/me`, { headers: { authorization: `Bearer ${key}` } })
-  const byCookie = (node: TestHost, cookie: string) => fetch(`${node.url}/v1/me`, { headers: { cookie } })
+  const ask = (at: string, headers: Record<string, string>, more?: RequestInit) => patiently(() => fetch(at, { ...more, headers }))
+  const byKey = (node: TestHost, key: string) => ask(`${node.url}/v1/me`, { authorization: `Bearer ${key}` })
+  const byCookie = (node: TestHost, cookie: string) => ask(`${node.url}/v1/me`, { cookie })
   const byTool = (node: TestHost, key: string) =>
-    fetch(`${node.url}/mcp`, {
-      method: "POST",
-      headers: { authorization: `Bearer ${key}`, "content-type": "application/json", accept: "application/json, text/event-stream" },
-      body: JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/list", params: {} }),
-    })
+    ask(
+      `${node.url}/mcp`,
+      { authorization: `Bearer ${key}`, "content-type": "application/json", accept: "application/json, text/event-stream" },
+      { method: "POST", body: JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/list", params: {} }) },
+    )
   const dial = async (node: TestHost, key: string): Promise<Socket> => {
     const socket = io(node.url, { path: "/live", auth: { token: key }, reconnection: false, forceNew: true, transports: ["websocket"] })
     await new Promise<void>((resolve, reject) => socket.once("connect", resolve).once("connect_error", reject))
