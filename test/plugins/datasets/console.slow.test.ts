@@ -66,7 +66,7 @@ describe("the screens of datasets", () => {
       const [own, box] = await Promise.all([
         table
           .getByRole("link", { name: text })
-          .boundingBox({ timeout: 500 })
+          .boundingBox({ timeout: 2_000 })
           .catch(() => null),
         table.boundingBox(),
       ])
@@ -80,8 +80,11 @@ describe("the screens of datasets", () => {
       // It had its place already.
       await until("a row that was loaded", () => linkInSight(loaded - perPage + 10))
     }
-    await page.keyboard.press("End")
-    await until("the last row", () => linkInSight(all - 1))
+    await until("the last row", async () => {
+      // The end of an earlier scroll can end the scroll of a key.
+      await page.keyboard.press("End")
+      return await linkInSight(all - 1)
+    })
   })
 
   it("filter and sort by the address, and say what the service refuses", async () => {
