@@ -1,6 +1,5 @@
-// Where a plugin adds to the commit of an event that its pipeline accepted: what it stages is on disk with the event or
-// not at all, whichever way the event came in. A refused, failed or repeated event, and one that its transform dropped,
-// is not told of.
+// Lets a plugin add writes to the commit of an accepted event. The event and the staged writes reach the disk together or not at
+// all, for every source. Hooks do not run for refused, failed, repeated or dropped events.
 import type { Json } from "../contract/collection.ts"
 import type { Envelope } from "../contract/envelope.ts"
 import type { UnitOfWork } from "../contract/unit-of-work.ts"
@@ -8,29 +7,29 @@ import { token } from "../kernel/di.ts"
 import type { StoredPipeline } from "./source.ts"
 import type { Headers } from "./stamp/stamp.ts"
 
-/** An accepted event, about to be committed. */
+/** An accepted event before its commit. */
 export interface AcceptedEvent {
-  /** The same for a replay of the event, and for what its pipeline recognises as a repeat. */
+  /** A replay and a recognised repeat of the event have the same identity. */
   readonly identity: string
-  /** RFC 3339; of the first time, where this is a replay. */
+  /** RFC 3339. A replay has the time of the first execution. */
   readonly receivedAt: string
   readonly envelope: Envelope
-  /** Names in lower case. A replay has those that were kept of the first time. */
+  /** Names are in lower case. A replay has the stored headers of the first execution. */
   readonly rawHeaders: Headers
   readonly stamp: Readonly<Record<string, Json>>
 }
 
 /**
- * Stages what follows from an accepted event. Called for every event of every pipeline: returns at once, and no promise,
- * where the event does not concern it. Where it throws, the event is refused.
+ * Stages writes for an accepted event. Runs for every event of every pipeline. Returns undefined immediately if the event is not
+ * relevant. A thrown error refuses the event.
  */
 export type AcceptedEventHook = (work: UnitOfWork, pipeline: StoredPipeline, event: AcceptedEvent) => Promise<void> | undefined
 
-/** The hooks that plugins add to accepted events. */
+/** Hooks of plugins for accepted events. */
 export interface AcceptedEvents {
-  /** To be called while services are created. */
+  /** Call this while services are created. */
   use(hook: AcceptedEventHook): void
-  /** A promise only where a hook waits for something. */
+  /** Returns a promise only if a hook waits. */
   stage(work: UnitOfWork, pipeline: StoredPipeline, event: AcceptedEvent): Promise<void> | undefined
 }
 

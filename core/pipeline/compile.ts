@@ -1,5 +1,5 @@
-// The compiler: a document becomes a graph, or findings that say all that is wrong with it at once. Pure but for what
-// its environment lends; for any input, it throws only where the sandbox cannot compile now (`unavailable`).
+// The compiler turns a document into a graph, or into findings for all its problems. It is pure apart from its environment. It
+// throws only `unavailable`, if the sandbox cannot compile now.
 
 import { createHash } from "node:crypto"
 import { setImmediate as nextTurn } from "node:timers/promises"
@@ -30,14 +30,14 @@ import { compileJson, type PlacedRead } from "./template.ts"
 
 export { type AuthFacts, type CompileEnvironment, declared, type Named } from "./compile/environment.ts"
 
-/** Compiles a document as it came from JSON, or as `parseText` gives it (with `locate` in the environment for lines). */
+/** Compiles a document from JSON or from `parseText`. Pass `locate` in the environment for line numbers. */
 export async function compile(given: unknown, environment: CompileEnvironment): Promise<Compilation> {
   const report = new Report(environment.locate)
   const checked = checkDocument(given, report)
   if (!checked) return { ok: false, findings: report.findings }
   report.acknowledged = new Set(checked.document.acknowledged_warnings?.map((rule) => formerRuleIds[rule] ?? rule))
   const programming = compileProgram(checked, environment, report)
-  // Awaited below, where a rejection comes too late to be handled in its own turn.
+  // Prevents an unhandled rejection. The promise is awaited below, after its own turn.
   programming.catch(() => {})
   if (checked.sound("request_schema")) lintRequestSchema(checked.document.request_schema, report)
   const facts = checkSource(checked, environment, report)
@@ -71,7 +71,7 @@ export async function compile(given: unknown, environment: CompileEnvironment): 
   return { ok: true, graph, program, findings: report.findings, reads }
 }
 
-/** Parses and compiles the text of a file; `document` is the value that was read, to be stored. */
+/** Parses and compiles the text of a file. Returns the parsed value as `document`, for storage. */
 export async function compileText(
   text: string,
   environment: CompileEnvironment,
@@ -85,7 +85,7 @@ export async function compileText(
   return { compilation: refused ? { ok: false, findings: all } : { ...compilation, findings: all }, document: value }
 }
 
-/** Goes on in a later turn of the event loop behind each step that holds many templates. */
+/** Yields to the event loop after each step with many templates. */
 async function draftsOf(
   { document }: CheckedDocument,
   environment: CompileEnvironment,
@@ -112,12 +112,12 @@ async function draftsOf(
       if (holdsManyTemplates(raw)) await nextTurn()
     }
   }
-  // Steps name a handler in "on_error", so that one keeps its id.
+  // A handler keeps its id, because steps refer to it in "on_error".
   for (const handler of handled) distinct(handler, seen, report)
   return { drafts, handlers: handled }
 }
 
-/** A second one of an id is looked at like any other, under a name that no document can give: the rest of it may be wrong as well. */
+/** Renames a duplicate draft to an id that is impossible in a document, so the compiler still checks the rest of it. */
 function distinct(draft: Draft, seen: Map<string, Draft>, report: Report): Draft {
   const earlier = seen.get(draft.id)
   if (!earlier) {
@@ -137,7 +137,7 @@ function checkHandlerId(id: string, pointer: string, action: unknown, report: Re
   if (own !== undefined && own !== id) report.add("invalid-field", childPointer(pointer, "id"), `This handler's id is "${id}", its key.`)
 }
 
-/** A handler runs on the side of the steps it serves, or after the reply when its own action does. */
+/** A handler is deferred if its own action is deferred, or if any step that uses it is. */
 function withHandlers(ordering: Ordering, drafts: readonly Draft[], handlers: readonly Draft[]): ReadonlySet<string> {
   const deferred = new Set(ordering.deferred)
   for (const handler of handlers) {
@@ -178,7 +178,7 @@ function lint(linted: Linted, environment: CompileEnvironment, report: Report): 
   return lintWrites(all, checked.document, facts, environment, report)
 }
 
-/** A handler sees what the steps it serves see, and those that have finished when it runs. */
+/** A handler sees everything its steps see, and the steps themselves. */
 function visibleTo(draft: Draft, { ordering, drafts, handlers }: Linted): ReadonlySet<string> | undefined {
   if (ordering.sorted.length === 0) return undefined
   if (!handlers.includes(draft)) return ordering.ancestors.get(draft.id)
@@ -186,7 +186,7 @@ function visibleTo(draft: Draft, { ordering, drafts, handlers }: Linted): Readon
   return new Set(serves.flatMap((one) => [one.id, ...(ordering.ancestors.get(one.id) ?? [])]))
 }
 
-/** In `for_each` a step is given an element, of which nothing is known. */
+/** The fields of an element in `for_each` are unknown. */
 function lintByAction(draft: Draft, { fields, checked }: Linted, { saved }: CompileEnvironment, report: Report): void {
   const parsed = draft.config?.parsed
   if (!draft.action?.lint || parsed === undefined) return
@@ -221,8 +221,8 @@ interface CompiledDedupe {
 const unitMs: Record<string, number> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 }
 
 /**
- * The dedupe key, compiled: it is rendered before schema and transform, so it sees the parsed body, the query, the
- * headers and what the auth mode lifted, and nothing else.
+ * Compiles the dedupe key. The key is rendered before schema and transform. It can read only the parsed body, the query, the
+ * headers and the values from the auth mode.
  */
 function compileDedupe(given: z.infer<typeof Dedupe>, report: Report): CompiledDedupe | undefined {
   const pointer = "/dedupe/key"
@@ -236,15 +236,15 @@ function compileDedupe(given: z.infer<typeof Dedupe>, report: Report): CompiledD
   return { dedupe: { key: (scope) => textOf(evaluate(scope)), windowMs: windowMsOf(given.window) }, reads }
 }
 
-/** A number is seconds; text is a number and a unit. */
+/** A number is in seconds. A text is a number with a unit. */
 function windowMsOf(window: string | number): number {
   if (typeof window === "number") return window * 1_000
   return Number(window.slice(0, -1)) * (unitMs[window.slice(-1)] ?? 1_000)
 }
 
 /**
- * The digest of a compiled pipeline: SHA-256 of canonical JSON (RFC 8785's key order) of the document, without the
- * secret, and of what the action types in it take. The same document gives the same digest, however it is spelled.
+ * Returns the SHA-256 digest of the canonical JSON (key order of RFC 8785) of the document and the config schemas of its action
+ * types. The digest leaves out the secret. Equal documents have equal digests, in any spelling.
  */
 function digestOf(document: PipelineDocument, actions: readonly AnyAction[]): string {
   const { secret: _secret, ...auth_config } = document.auth_config

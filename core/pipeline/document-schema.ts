@@ -1,5 +1,5 @@
-// The JSON Schema (2020-12) of a whole pipeline document, for editors: each action's fields by its type, each auth
-// mode's config by its name. Generated from the same zod schemas that the compiler checks with.
+// JSON Schema (2020-12) of a whole pipeline document, for editors. It lists the fields of each action type and the config of each
+// auth mode. The compiler checks with the same zod schemas.
 import { z } from "zod"
 import type { AnyAction } from "../contract/action.ts"
 import type { AnyAuthMode } from "../contract/auth-mode.ts"
@@ -7,7 +7,7 @@ import { CommonActionFields, PipelineDocument } from "./document.ts"
 
 type JsonSchema = Record<string, unknown>
 
-/** The JSON Schema of pipeline documents that may use these action types and auth modes. */
+/** Returns the JSON Schema of pipeline documents for these action types and auth modes. */
 export function documentSchema(actions: readonly AnyAction[], authModes: readonly AnyAuthMode[]): JsonSchema {
   const base = schemaOf(PipelineDocument)
   const properties = base["properties"] as Record<string, JsonSchema>
@@ -39,7 +39,7 @@ export function documentSchema(actions: readonly AnyAction[], authModes: readonl
   }
 }
 
-/** Applies where the field has the value; where the value is the default, also where the field is absent. */
+/** Applies `then` if the field has the value. Without `given` it also applies if the field is absent, for default values. */
 function chosen(field: string, value: string, then: JsonSchema, given: boolean): JsonSchema {
   return { if: { properties: { [field]: { const: value } }, ...(given && { required: [field] }) }, then }
 }
@@ -74,7 +74,7 @@ function authSchema(mode: AnyAuthMode): JsonSchema {
   return { ...own, title: mode.mode, description: mode.summary, properties: { ...(own["properties"] as JsonSchema), secret } }
 }
 
-/** With references made to hold where the schema is put: a recursive part refers to the whole it was made in. */
+/** Rewrites the references of a schema for its new place, because a recursive part refers to the root of its own schema. */
 function schemaOf(schema: z.ZodType, home?: string): JsonSchema {
   const { $schema: _, "~standard": __, ...made } = z.toJSONSchema(schema, { io: "input", unrepresentable: "any" }) as JsonSchema
   return home === undefined ? made : (rehomed(made, home) as JsonSchema)

@@ -1,19 +1,18 @@
-// The pipeline document: the shape that REST, MCP, the CLI and files share. Only the
-// shape; whether it makes sense is the compiler's business.
+// The shape of a pipeline document for REST, MCP, the CLI and files. The compiler checks its meaning.
 import { z } from "zod"
 import { AnyJson, Name, Slug } from "../contract/fields.ts"
 import { defaultRetry } from "../contract/job.ts"
 
-/** Whether a pipeline takes events. */
+/** Only an active pipeline accepts events. */
 export const PipelineState = z.enum(["active", "disabled", "proposed"])
-/** Where a pipeline's events come from. */
+/** Sources of a pipeline's events. */
 export const SourceKind = z.enum(["browser_form", "third_party_webhook", "custom_http", "internal", "inbound_email"])
 
-/** Whether its events come from inside the service: it has no endpoint, and nothing to verify. */
+/** Returns true if the events come from inside the service. The pipeline then has no endpoint and no verification. */
 export function isFedFromInside(kind: z.infer<typeof SourceKind>): boolean {
   return kind === "internal" || kind === "inbound_email"
 }
-/** What a pipeline is for; `page_events` is the service's own. */
+/** Purposes of a pipeline. The service itself owns the pipeline for `page_events`. */
 export const Purpose = z.enum(["record_capture", "page_events", "custom"])
 
 const milliseconds = z.int().min(0).max(86_400_000)
@@ -25,7 +24,7 @@ export const Retry = z.strictObject({
   max_delay_ms: milliseconds.default(defaultRetry.max_delay_ms).describe("Limit of the maximum delay."),
 })
 
-/** Fields that every action takes beside its own. */
+/** Fields of every action, beside the fields of its type. */
 export const CommonActionFields = z.object({
   type: z.string().min(1).describe("Action type; `GET /v1/action-types` lists them."),
   id: z
@@ -56,7 +55,7 @@ export const CommonActionFields = z.object({
 })
 export type CommonActionFields = z.infer<typeof CommonActionFields>
 
-/** An action object: the common fields and those of its type, which the compiler checks. */
+/** An action object: the common fields and the fields of its type. The compiler checks the latter. */
 const ActionObject = z.looseObject({ type: z.string().min(1) })
 export type ActionObject = z.infer<typeof ActionObject>
 
@@ -68,10 +67,10 @@ export const Dedupe = z.strictObject({
     .describe("Time during which a repeat is detected; a number is in seconds."),
 })
 
-/** Most steps of a pipeline. */
+/** Maximum number of steps of a pipeline. */
 export const maxSteps = 100
 
-/** The fields of a document that a caller may give; `slug` and `secret` references are for files and `apply`. */
+/** Fields of a document in calls. Files and `apply` add `slug` and references for `secret`. */
 export const documentFields = {
   name: Name,
   state: PipelineState.default("proposed").describe("Only an `active` pipeline accepts events; the endpoint of any other answers 404."),
@@ -121,14 +120,14 @@ export const documentFields = {
     .describe("The published page that events of `public_artifact` come from."),
 }
 
-/** A pipeline's document, as files hold it and `event_pipelines.create` takes it. */
+/** A pipeline document in a file or in a call of `event_pipelines.create`. */
 export const PipelineDocument = z.strictObject({
   slug: Slug.optional().describe("Identity of the pipeline for files and `apply`; derived from the name when absent."),
   ...documentFields,
 })
 export type PipelineDocument = z.infer<typeof PipelineDocument>
 
-/** Whether forms may have files. */
+/** Returns true if forms may contain files. */
 export function acceptsFiles({ accept_files, auth_mode }: Pick<PipelineDocument, "accept_files" | "auth_mode">): boolean {
   return accept_files ?? auth_mode !== "none"
 }

@@ -1,5 +1,4 @@
-// The engine as plugins see it: compile a document, put an event through a pipeline from inside the service, try one
-// dry, run a journalled one again.
+// The pipeline engine for plugins. It compiles documents, submits internal events, runs dry runs and replays journalled events.
 import type { Reply } from "../contract/action.ts"
 import type { InboundRequest } from "../contract/auth-mode.ts"
 import type { Caller } from "../contract/caller.ts"
@@ -24,18 +23,18 @@ export type Compilation =
     }
   | { readonly ok: false; readonly findings: readonly Finding[] }
 
-/** An event from inside the service: no endpoint, and nothing to verify. */
+/** An event from inside the service. It has no endpoint and needs no verification. */
 export interface InternalEvent {
   readonly payload: Json
   readonly headers?: Readonly<Record<string, string>>
   readonly isTest?: boolean
-  /** Depth of pipelines sending to pipelines. */
+  /** Number of pipelines in the chain of sends before this event. */
   readonly depth?: number
-  /** RFC 3339. When the sending pipeline received the data. */
+  /** RFC 3339. Time at which the sending pipeline received the data. */
   readonly dataSince?: string
-  /** Makes the execution id derived, so that the same send twice is one event. */
+  /** Derives the execution id from this key, so repeated sends are a single event. */
   readonly idempotencyKey?: string
-  /** Also where the pipeline is disabled. */
+  /** Runs the event even if the pipeline is disabled. */
   readonly force?: boolean
 }
 
@@ -45,7 +44,7 @@ export interface DryEvent {
   readonly body: string
   readonly headers?: Readonly<Record<string, string>>
   readonly query?: Readonly<Record<string, string>>
-  /** A journalled event. Ids of its first execution make each dry run equal. */
+  /** The journalled event. With the ids of its first execution, every dry run has the same result. */
   readonly origin?: {
     readonly id: string
     readonly receivedAt: number
@@ -56,14 +55,14 @@ export interface DryEvent {
   }
 }
 
-/** What became of an event from inside the service. */
+/** Result of an event from inside the service. */
 export interface EventResult {
   readonly execution_id: string
   readonly status: "accepted" | "rejected" | "failed"
   readonly reply: Reply
 }
 
-/** What the sender is answered; `byDefault` when no `respond` said so. */
+/** The response for the sender. `byDefault` is true if no `respond` step ran. */
 export interface ReceivedResponse {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
@@ -71,13 +70,13 @@ export interface ReceivedResponse {
   readonly byDefault: boolean
 }
 
-/** The effects that an event would have; a dry run has none. */
+/** Effects that the event would have. A dry run causes no effects. */
 export interface DryRun {
   readonly verdict: Json
   readonly schema_errors: readonly Json[]
-  /** What of the event was left out. */
+  /** Parts of the event that were left out. */
   readonly warnings: readonly Json[]
-  /** What the transform wrote by `console`. */
+  /** Console output of the transform. */
   readonly logs: readonly LogLine[]
   readonly transformed: Json
   readonly steps: readonly Json[]
@@ -90,34 +89,40 @@ export interface DryRun {
 }
 
 export interface ReplayOptions {
-  /** Also where the pipeline is disabled. */
+  /** Runs the event even if the pipeline is disabled. */
   readonly force?: boolean
-  /** Of the new execution; where there is one of this id already, nothing is run again. */
+  /** Id of the new execution. If an execution with this id exists, the replay does not run again. */
   readonly id?: string
 }
 
-/** A request to a pipeline's endpoint, as its sender would send it now. */
+/** A request to a pipeline's endpoint in the sender's current form. */
 export interface SenderRequest {
   /** The endpoint's public URL with the event's query, without the proof. */
   readonly url: string
   readonly proof: Proof
 }
 
-/** The engine as plugins see it: compiles documents, and puts events through pipelines. */
+/** The pipeline engine for plugins. */
 export interface PipelineEngine {
-  /** Findings are data; throws `unavailable` where the sandbox cannot compile now. */
+  /** Returns problems as findings. Throws `unavailable` if the sandbox cannot compile now. */
   compile(document: unknown, organization?: { readonly id: string; readonly slug?: string }): Promise<Compilation>
-  /** An event for an endpoint that arrived by another route (a page's own form), to be verified as any. Throws `not_found` where no active pipeline is. */
+  /**
+   * Receives an event for an endpoint over another route, such as a page's own form, and verifies it as usual. Throws `not_found`
+   * if the endpoint has no active pipeline.
+   */
   receive(endpointId: string, request: InboundRequest): Promise<ReceivedResponse>
   submit(pipeline: StoredPipeline, event: InternalEvent): Promise<EventResult>
   dryRun(pipeline: StoredPipeline, event: DryEvent): Promise<DryRun>
   replay(pipeline: StoredPipeline, executionId: string, caller: Pick<Caller, "log">, options?: ReplayOptions): Promise<EventResult>
-  /** How the sender would send an event to the pipeline's endpoint now; undefined where it has none. No secret is part of it. */
+  /**
+   * Returns the sender's current request for an event. Returns undefined if the pipeline has no endpoint. The request contains no
+   * secret.
+   */
   asSender(
     pipeline: StoredPipeline,
     event: { headers: Record<string, string>; query: Record<string, string | string[]>; body: Buffer },
   ): Promise<SenderRequest | undefined>
-  /** Stages that the deferred steps of an execution which failed permanently are retried. Returns their ids. */
+  /** Stages retries of the permanently failed deferred steps of an execution. Returns their ids. */
   retry(pipeline: StoredPipeline, executionId: string, work: UnitOfWork): Promise<readonly string[]>
   /** Returns true if the organization asks for approval of steps of this action type. */
   gateHolds(organization: string, actionType: string): Promise<boolean>

@@ -1,19 +1,19 @@
-// The port for files of forms: a plugin keeps them in its storage, and the engine stores references in the event.
+// Port for files in forms. A plugin stores the files, and the engine stores references in the event.
 import type { UnitOfWork } from "../contract/unit-of-work.ts"
 import { token } from "../kernel/di.ts"
 
-/** A file as it was sent. */
+/** A file as received. */
 export interface ReceivedFile {
-  /** Name of the form's field. */
+  /** Name of the form field. */
   readonly field: string
-  /** As the sender named it; "" if nobody did. */
+  /** Name from the sender, or "". */
   readonly name: string
-  /** Media type, as the sender says. */
+  /** Media type from the sender. */
   readonly type: string
   readonly bytes: Uint8Array
 }
 
-/** What the event holds in place of a file. */
+/** Replaces a file in the event. */
 export interface FileReference {
   readonly key: string
   readonly name: string
@@ -32,11 +32,11 @@ export interface FilesOfEvent {
 
 /** Stores the files of events. */
 export interface FileKeeper {
-  /** Bytes that all files of one event may have. */
+  /** Maximum total bytes of all files of an event. */
   readonly maxEventBytes: number
   /** Returns a reference for each file, in order. Throws `resource_exhausted` for a file or an event that is too large. */
   refer(event: FilesOfEvent, files: readonly ReceivedFile[]): readonly FileReference[]
-  /** Reserves and stores the files, and stages what refers to them. Throws `resource_exhausted` beyond a quota. */
+  /** Reserves and stores the files, and stages their records. Throws `resource_exhausted` beyond a quota. */
   keep(work: UnitOfWork, event: FilesOfEvent, files: readonly ReceivedFile[], rowIds: readonly string[]): Promise<void>
   /** Removes files of an event that failed after `keep`, and frees their bytes. Files of a committed event stay. */
   release(event: FilesOfEvent, files: readonly ReceivedFile[]): Promise<void>
@@ -44,7 +44,7 @@ export interface FileKeeper {
 
 /** The plugin that stores files of events, if one is loaded. */
 export interface EventFiles {
-  /** Call it while services are created; one keeper a service. */
+  /** Call this while services are created. A service has one keeper. */
   use(keeper: FileKeeper): void
   readonly keeper: FileKeeper | undefined
 }

@@ -1,21 +1,21 @@
-// What the compiler has to say about a document: every problem at once, each with the place it stands at.
+// Findings of the compiler. Each finding has a place in the document.
 import type { LintRule } from "../contract/lint-rule.ts"
 import texts from "./rules/rules.json" with { type: "json" }
 
 export type FindingLevel = "error" | "warning"
 
-/** One thing that the compiler has to say of a document, with its place. */
+/** A problem in a document, with its place. */
 export interface Finding {
   /** Kebab-case id of the rule; `docs/rules/<rule>.md` explains it. */
   readonly rule: string
   readonly level: FindingLevel
   readonly message: string
-  /** JSON pointer into the document, "" for the whole. */
+  /** JSON pointer into the document. "" points to the whole document. */
   readonly pointer: string
-  /** From 1; known when the document came from text. */
+  /** Counts from 1. Set if the document came from text. */
   readonly line?: number
   readonly column?: number
-  /** Where no text is known: the place within the text value that the pointer names, such as a script. */
+  /** Place within the text value at the pointer, such as a script. Set if the document's text is unknown. */
   readonly inside?: { readonly line: number; readonly column: number }
 }
 
@@ -24,7 +24,7 @@ interface FramePlace {
   readonly column: number
 }
 
-/** Two lines before and one after; long lines are cut around the place. */
+/** Shows two lines before the place and one line after it. Long lines are cut around the place. */
 export function codeFrame(text: string, { line, column }: FramePlace): string {
   const lines = text.split(/\r?\n/)
   if (line > lines.length) return ""
@@ -41,25 +41,24 @@ export function codeFrame(text: string, { line, column }: FramePlace): string {
   return shown.join("\n")
 }
 
-// The rules of the compiler, by id; their texts are in rules.json. Action types may add rules of their own.
+// Rules of the compiler, by id. Their texts are in rules.json. Action types may add rules of their own.
 
-/** The id of a rule of the compiler. */
 export type RuleId = keyof typeof texts
 
-/** Ids that rules had in earlier versions, as stored documents may still acknowledge them. */
+/** Rule ids of earlier versions. Stored documents may still acknowledge them. */
 export const formerRuleIds: Readonly<Record<string, RuleId>> = { "several-responds": "multiple-responds" }
 
-/** The rules of the compiler, by id. */
+/** Rules of the compiler, by id. */
 export const rules = texts as Readonly<Record<RuleId, LintRule>>
 
-/** A finding of the rule; the level is the rule's. */
+/** Creates a finding with the level of the rule. */
 export function finding(rule: RuleId, pointer: string, message: string, place?: { line: number; column: number }): Finding {
   return { rule, level: rules[rule].level, message, pointer, ...(place && { line: place.line, column: place.column }) }
 }
 
-// JSON pointers (RFC 6901): how findings name places in a document.
+// JSON pointers (RFC 6901) to places in a document.
 
-/** The pointer to a field or element of what `parent` points to. */
+/** Returns the pointer to a field or element of the value at `parent`. */
 export function childPointer(parent: string, key: PropertyKey): string {
   const name = String(key)
   return `${parent}/${/[~/]/.test(name) ? name.replaceAll("~", "~0").replaceAll("/", "~1") : name}`
@@ -69,7 +68,7 @@ export function pointerTo(path: readonly PropertyKey[], parent = ""): string {
   return path.reduce<string>(childPointer, parent)
 }
 
-/** The keys of a pointer, unescaped; none for the whole document. */
+/** Returns the unescaped keys of a pointer. The whole document has no keys. */
 export function keysOf(pointer: string): string[] {
   if (pointer === "") return []
   return pointer

@@ -1,9 +1,9 @@
-// The executable form of a pipeline: steps in order, split at the reply. Made by the compiler, walked by the runner.
+// The executable form of a pipeline: ordered steps, split at the reply. The compiler builds it and the runner walks it.
 import type { AnyAction } from "../contract/action.ts"
 import type { Json } from "../contract/collection.ts"
 import type { RetryPolicy } from "../contract/job.ts"
 
-/** What templates and expressions can read; nothing else exists for them. */
+/** All values that templates and expressions can read. */
 export interface TemplateScope {
   event: Json
   payload: Json
@@ -13,21 +13,21 @@ export interface TemplateScope {
   item?: Json
   pipeline: unknown
   organization: unknown
-  /** Only for the dedupe key. */
+  /** Set only for the dedupe key. */
   headers?: unknown
 }
 
-/** A compiled template, expression or config: no parsing left to do. Throws AppError when it cannot render. */
+/** A compiled template, expression or config. It needs no further parsing. Throws AppError if it cannot render. */
 export type Evaluate<T> = (scope: TemplateScope) => T
 
 /** A compiled step of a pipeline. */
 export interface Step {
   readonly id: string
   readonly action: AnyAction
-  /** Position in the document's list; handlers follow the list. */
+  /** Position in the document's list. Handlers follow the list. */
   readonly index: number
   readonly pointer: string
-  /** Steps that must have finished (or been skipped), resolved. */
+  /** Resolved ids of steps that must finish or be skipped first. */
   readonly needs: readonly string[]
   readonly deferred: boolean
   readonly when: Evaluate<boolean> | null
@@ -35,24 +35,24 @@ export interface Step {
   readonly onError: "fail" | "continue" | { readonly handler: string }
   readonly retry: RetryPolicy
   readonly timeoutMs: number
-  /** Renders and checks the action's config; a constant where it holds no template. */
+  /** Renders and checks the action's config. A config without templates is a constant. */
   readonly config: Evaluate<unknown>
-  /** Waits for a person's approval, where the organization asks for it. */
+  /** The step waits for a person's approval if the organization requires it. */
   readonly gated: boolean
 }
 
 /** A compiled pipeline. */
 export interface Graph {
-  /** Of document and action versions: the same document compiled twice gives the same. */
+  /** Digest of the document and the action versions. Equal documents have equal digests. */
   readonly digest: string
-  /** Before the reply, in an order that honours `needs`. */
+  /** Steps before the reply, in an order consistent with `needs`. */
   readonly immediate: readonly Step[]
-  /** After the reply, likewise. */
+  /** Steps after the reply, in an order consistent with `needs`. */
   readonly deferred: readonly Step[]
   readonly handlers: ReadonlyMap<string, Step>
   readonly byId: ReadonlyMap<string, Step>
   readonly dedupe: { readonly key: Evaluate<string>; readonly windowMs: number } | null
-  /** Whether any template reads `payload` or `query`, so that events need not carry what nobody reads. */
+  /** Says which roots the templates read. Events leave out `payload` and `query` if no template reads them. */
   readonly reads: { readonly payload: boolean; readonly query: boolean; readonly headers: boolean }
   /** Dataset slugs as written, in order, without repeats. */
   readonly writesTo: readonly string[]

@@ -1,5 +1,5 @@
-// The port for pipelines that a plugin runs itself, chosen by purpose: the engine still finds the pipeline, verifies the
-// request, stamps it, and keeps the journal; what one request means (many events, say) is the plugin's to decide.
+// Port for plugins that process the events of a purpose themselves. The engine finds the pipeline, verifies and stamps the
+// request, and writes the journal. The plugin interprets the request, for example as a batch of events.
 import type { Reply } from "../contract/action.ts"
 import type { InboundRequest } from "../contract/auth-mode.ts"
 import type { Caller } from "../contract/caller.ts"
@@ -13,16 +13,16 @@ import type { JournalEntry } from "./journal/entry.ts"
 import type { StoredPipeline } from "./source.ts"
 import type { RequestStamp } from "./stamp/stamp.ts"
 
-/** A verified request at the endpoint of a pipeline that an intake has taken over. */
+/** A verified request to a pipeline with an intake. */
 export interface Arrival {
   readonly pipeline: StoredPipeline
-  /** The body, parsed: JSON, or a form's fields. */
+  /** The parsed body: JSON, or the fields of a form. */
   readonly body: Json
   readonly headers: InboundRequest["headers"]
-  /** Where the request comes from, as far as proxies are trusted. */
+  /** Client address according to the trusted proxies. */
   readonly address: string
   readonly stamp: RequestStamp
-  /** Tagged as test traffic by its header; the body may say so as well. */
+  /** True if the header marks test traffic. The body may mark it as well. */
   readonly isTest: boolean
   /** Milliseconds since the epoch. */
   readonly receivedAt: number
@@ -31,39 +31,42 @@ export interface Arrival {
   readonly journal: IntakeJournal
 }
 
-/** The journal of one request; nothing is written before `commit`. */
+/** The journal of a request. It writes entries only in `commit`. */
 export interface IntakeJournal {
-  /** An entry of this pipeline with nothing decided yet; verified, with the text as its preview. */
+  /** Creates an undecided, verified entry of this pipeline. The text is its preview. */
   draft(id: string, text: string): JournalEntry
   accept(entry: JournalEntry): void
-  /** Rejected for a cause; `folded` counts it in the minute's one entry, and so do rejections beyond their cap. Returns whether it has an entry of its own. */
+  /**
+   * Rejects an entry for a cause. `folded` counts it in the shared entry of the minute. Rejections over the cap are also folded.
+   * Returns true if the rejection has an entry of its own.
+   */
   reject(entry: JournalEntry, cause: string, error: AppError, options?: { folded?: boolean }): boolean
-  /** Entries and what was staged, all or nothing; may be called again with fresh work when it was `aborted`. */
+  /** Commits the entries and the staged writes atomically. After `aborted`, call it again with fresh work. */
   commit(work: UnitOfWork): Promise<void>
 }
 
-/** A journalled event that is to be run again by the intake that took it. */
+/** A journalled event for a replay by its intake. */
 export interface ReplayArgs {
   readonly pipeline: StoredPipeline
-  /** The entry that is run again: verified, and of this pipeline. */
+  /** The verified entry of this pipeline to replay. */
   readonly entry: JournalEntry
   readonly caller: Pick<Caller, "log">
-  /** A fresh entry that names the first. */
+  /** A fresh entry with a reference to the first entry. */
   readonly draft: JournalEntry
   readonly journal: IntakeJournal
 }
 
-/** Takes over the events of pipelines of one purpose: batches, say, that become many rows. */
+/** Processes the events of pipelines of a purpose, for example batches with many rows. */
 export interface Intake {
-  /** Throws AppError to reject the request as a whole. */
+  /** Throws AppError to reject the whole request. */
   take(arrival: Arrival): Promise<Reply>
-  /** Runs one journalled event again. */
+  /** Replays a journalled event. */
   replay(args: ReplayArgs): Promise<EventResult>
 }
 
-/** Where a plugin offers to take over the events of a purpose. */
+/** Registry of intakes by purpose. */
 export interface Intakes {
-  /** To be called while services are created; one intake a purpose. */
+  /** Call this while services are created. A purpose has one intake. */
   use(purpose: PipelineDocument["purpose"], intake: Intake): void
   of(purpose: PipelineDocument["purpose"]): Intake | undefined
 }

@@ -1,9 +1,9 @@
-// What the engine counts, for GET /metrics: events by outcome, time by stage, events in flight.
+// Engine metrics for GET /metrics: events by outcome, time by stage and events in flight.
 import { Counter, Gauge, Histogram } from "prom-client"
 import type { Metrics } from "../contract/metrics.ts"
 import type { JournalEntry } from "./journal/entry.ts"
 
-/** A time series each, and one a cause: kept within bounds. */
+/** Bounds the number of time series. Each pipeline has a series for each cause. */
 const maxPipelines = 200
 
 export function meters(metrics: Metrics) {
@@ -31,7 +31,7 @@ export function meters(metrics: Metrics) {
     buckets: [0.0001, 0.0005, 0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1],
     registers: [metrics],
   })
-  // Looked up by label once: the library's own look-up costs more than the counting.
+  // Caches the series by label, because the look-up in the library costs more than the count.
   const byStage = new Map<string, { observe(seconds: number): void }>()
   const byPipeline = new Map<string, Map<string, { inc(): void }>>()
   const outcomesOf = (pipeline: string) => {

@@ -1,5 +1,5 @@
-// The text of a pipeline file, YAML 1.2 or JSON, as a value whose every part knows its line and column. Errors in
-// the text are findings with their place; nothing is thrown.
+// Parses the text of a pipeline file, YAML 1.2 or JSON. Each part of the value has a line and a column. Errors in the text become
+// findings with a place.
 import {
   type Alias,
   type Document,
@@ -22,28 +22,31 @@ export interface SourcePosition {
   readonly column: number
 }
 
-/** Where a pointer stands, or a line and column (from 1) inside the text value there. The nearest known part answers for a missing one. */
+/**
+ * Returns the position of a pointer, or of a line and column (from 1) inside the text value at the pointer. For a missing part it
+ * returns the nearest existing part.
+ */
 export type Locate = (pointer: string, inside?: SourcePosition) => SourcePosition | undefined
 
 export interface ParsedText {
-  /** undefined when the text could not be read. */
+  /** undefined if the text is unreadable. */
   readonly value: unknown
   readonly findings: readonly Finding[]
   readonly locate: Locate
 }
 
 export interface ParseOptions {
-  /** Files may not hold secrets: a literal `auth_config.secret` is an error there. */
+  /** Reports a literal `auth_config.secret` as an error, because files must not contain secrets. */
   readonly refuseLiteralSecrets?: boolean
 }
 
 const maxLength = 2 * 1_048_576
-/** Uses of one anchor, what it repeats in turn included. */
+/** Maximum uses of an anchor, including nested repeats. */
 const maxAliasCount = 100
-/** Aliases of one text: the library looks through all anchors for each. */
+/** Maximum aliases of a text. The library searches all anchors for each alias. */
 const maxAliases = 1_000
 
-/** Reads a YAML or JSON text as a value whose every part knows its line. What is wrong with it is findings; nothing is thrown. */
+/** Parses a YAML or JSON text. Each part of the value has a line. Problems become findings. It never throws. */
 export function parseText(text: string, { refuseLiteralSecrets = false }: ParseOptions = {}): ParsedText {
   if (text.length > maxLength) {
     const message = `The text has ${text.length} characters; the limit is ${maxLength}.`
@@ -62,7 +65,7 @@ export function parseText(text: string, { refuseLiteralSecrets = false }: ParseO
     const problems = syntaxFindings(document, lines)
     if (problems.length > 0) return { value: undefined, findings: problems, locate }
     const value: unknown = document.toJS({ maxAliasCount })
-    // What aliases repeat counts in full.
+    // The size includes every repeat of an alias.
     if (JSON.stringify(value).length > maxLength) throw new Error(`With its aliases the document has more than ${maxLength} characters`)
     return { value, findings: refuseLiteralSecrets ? secretFindings(value, locate) : [], locate }
   } catch (error) {
@@ -71,7 +74,7 @@ export function parseText(text: string, { refuseLiteralSecrets = false }: ParseO
   }
 }
 
-/** Nesting that exhausts the stack, aliases that multiply. */
+/** Explains stack overflow by deep nesting, and multiplied aliases. */
 function thrownProblem({ name, message }: Error): string {
   if (name === "RangeError") return "The text is nested too deeply."
   return name === "ReferenceError"
@@ -79,7 +82,10 @@ function thrownProblem({ name, message }: Error): string {
     : sentence(message)
 }
 
-/** What follows a fault of syntax follows from it: a tab, or else the first fault. Keys that stand twice are faults each. */
+/**
+ * Returns the first syntax error only, because later errors follow from it. A tab takes precedence. Duplicate keys are all
+ * reported.
+ */
 function firstOf(problems: readonly YAMLError[]): readonly YAMLError[] {
   const faults = problems.filter(({ code }) => code !== "DUPLICATE_KEY").sort((a, b) => a.pos[0] - b.pos[0])
   const first = faults.find(({ code }) => code === "TAB_AS_INDENT") ?? faults[0]
@@ -102,7 +108,7 @@ function syntaxFindings(document: Document.Parsed, lines: LineCounter): Finding[
   }
   if (found.length > 0) return found
   const aliases = new Aliases()
-  // By hand: the library's own walk costs a tenth of what parsing does.
+  // A manual walk. The library's own walk takes a tenth of the parse time.
   const look = (node: unknown): void => {
     if (isSeq(node)) aliases.within(node.anchor, () => node.items.forEach(look))
     else if (isMap(node)) {
@@ -131,10 +137,10 @@ function keyProblem(key: unknown): string | undefined {
   return key === null || (isScalar(key) && typeof key.value !== "object") ? undefined : "A key must be plain text."
 }
 
-/** The aliases of a text against the anchors before them, in the order of the text. */
+/** Checks aliases against the earlier anchors, in text order. */
 class Aliases {
   readonly #anchors = new Set<string>()
-  /** Anchors of what is being looked at. */
+  /** Anchors around the current node. */
   readonly #open = new Set<string>()
   #count = 0
 
@@ -184,14 +190,14 @@ function locator(text: string, document: Document.Parsed, lines: LineCounter): L
   }
 }
 
-/** Lines of a block scalar start below its header and keep their length; in a quoted one only the line it starts on is sure. */
+/** Lines of a block scalar start below its header and keep their length. For a quoted scalar only the first line is certain. */
 function placeInside(text: string, node: Scalar, inside: SourcePosition, lines: LineCounter): SourcePosition {
   const start = lines.linePos(startOf(node))
   if (node.type === Scalar.BLOCK_LITERAL) return { line: start.line + inside.line, column: inside.column + blockIndent(text, node) }
   return { line: start.line, column: inside.line === 1 && node.type === Scalar.PLAIN ? start.col + inside.column - 1 : start.col }
 }
 
-/** Of the first line below the header that holds anything. */
+/** Returns the indentation of the first non-blank line below the header. */
 function blockIndent(text: string, { range }: Scalar): number {
   const [, ...below] = text.slice(range?.[0], range?.[1]).split("\n")
   return /^ */.exec(below.find((line) => line.trim() !== "") ?? "")?.[0].length ?? 0
@@ -225,12 +231,12 @@ function sentence(text: string): string {
   return `${text.charAt(0).toUpperCase()}${text.slice(1)}${/[.!?]$/.test(text) ? "" : "."}`
 }
 
-// Bytes of a document as text. Decoded leniently, an umlaut in Latin-1 would be stored as U+FFFD, and nobody would hear of it.
+// Decodes a document's bytes as text. A lenient decoder would silently store an umlaut in Latin-1 as U+FFFD.
 
-/** The message for invalid UTF-8. */
+/** Message for invalid UTF-8. */
 export const notUtf8 = "The file is not valid UTF-8. Save it in that encoding."
 
-/** Without a byte order mark. undefined where it is not UTF-8, or holds NUL, as UTF-16 does. */
+/** Returns the text without a byte order mark. Returns undefined for invalid UTF-8, or for text with NUL, such as UTF-16. */
 export function utf8Text(bytes: Uint8Array): string | undefined {
   try {
     const text = new TextDecoder("utf-8", { fatal: true }).decode(bytes)

@@ -1,5 +1,5 @@
-// Reports ended events to plugins: accepted, rejected and failed events of every source. Observers count events. They run
-// after the answer, so they never delay or fail an event. Their writes are separate from its commit.
+// Reports ended events to plugins: accepted, rejected and failed events of every source. Observers run after the answer, so they
+// never delay or fail an event. Their writes are separate from its commit.
 import { token } from "../kernel/di.ts"
 import type { Logger } from "../kernel/log.ts"
 import type { JournalEntry } from "./journal/entry.ts"
@@ -9,7 +9,7 @@ import type { StoredPipeline } from "./source.ts"
 export interface SettledEvent {
   readonly stored: StoredPipeline
   readonly entry: JournalEntry
-  /** The id of the journal entry: the event's own, or the entry that counts the event. */
+  /** Id of the journal entry. It is the event's own entry, or the entry that counts the event. */
   readonly journalId: string
   /** The body as JSON text, as pipelines see it; "" if the event ended before its body was read. */
   readonly visible: { readonly body: string }

@@ -1,5 +1,4 @@
-// Templates as the compiler uses them: a JSON value with templates in its strings becomes one function of the scope, a
-// constant where there is nothing to render. Keys are taken as written.
+// Compiles templates in JSON values for the compiler. A value with templates becomes a function of the scope. Keys are literal.
 import type { Json } from "../contract/collection.ts"
 import { childPointer } from "./findings.ts"
 import type { Evaluate } from "./graph.ts"
@@ -10,9 +9,9 @@ export { type Compiled, compileExpression } from "./template/expression.ts"
 export type { Read } from "./template/reads.ts"
 export { compileText } from "./template/text.ts"
 
-/** A value that a template reads, and the place of the template in the document. */
+/** A read of a template, with the template's place in the document. */
 export interface PlacedRead extends Read {
-  /** JSON pointer of the string that reads. */
+  /** JSON pointer of the template string. */
   readonly pointer: string
 }
 
@@ -22,13 +21,13 @@ export interface TemplateProblem {
 }
 
 export interface CompiledJson {
-  /** undefined when the value holds no template. */
+  /** undefined if the value contains no template. */
   readonly evaluate: Evaluate<Json> | undefined
   readonly reads: readonly PlacedRead[]
   readonly problems: readonly TemplateProblem[]
 }
 
-/** Compiles the templates within `value`, which stands at `pointer`. Never throws. */
+/** Compiles the templates within the value at `pointer`. Never throws. */
 export function compileJson(value: Json, pointer: string): CompiledJson {
   const reads: PlacedRead[] = []
   const problems: TemplateProblem[] = []

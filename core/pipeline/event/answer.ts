@@ -1,5 +1,4 @@
-// What an inbound request is answered with: plain data until the last moment, so that the life of an event does not know
-// of sockets.
+// The answer to an inbound request as plain data. The stages of an event do not use sockets.
 import type { ServerResponse } from "node:http"
 import type { Reply } from "../../contract/action.ts"
 import type { Acknowledgement } from "../../contract/auth-mode.ts"
@@ -23,25 +22,25 @@ export function answerReply(reply: Reply): HttpAnswer {
   return { status: reply.status, headers, body: reply.body === null ? "" : text ? (reply.body as string) : JSON.stringify(reply.body) }
 }
 
-/** `acknowledgement`: what the sender expects, in place of the service's own answer. */
+/** `acknowledgement` replaces the service's own answer with the sender's expected format. */
 export function acceptedReply(executionId: string, acknowledgement?: Acknowledgement): Reply {
   if (acknowledgement) return acknowledgement
   return { status: 200, headers: {}, body: { status: "accepted", execution_id: executionId } }
 }
 
-/** An error as a reply, for the journal and the answer alike. */
+/** An error as a reply, for the journal and the answer. */
 export function errorReply(error: AppError): Reply {
   const headers = error.retryAfterS === undefined ? {} : { "retry-after": String(error.retryAfterS) }
   return { status: error.status, headers, body: error.toBody() as unknown as Json }
 }
 
-/** The reply that a journal entry tells of. */
+/** Returns the reply from a journal entry. */
 export function parsedReply(response: { status: number; body: string } | null): Reply {
   const { status, body } = response ?? { status: 200, body: "" }
   return { status, headers: {}, body: jsonOrText(body) as Json }
 }
 
-// Answers as they are written to the socket, with what pages of other origins may do and read.
+// Writes answers to the socket, with CORS headers for pages of other origins.
 
 export const preflight: HttpAnswer = {
   status: 204,
@@ -53,7 +52,7 @@ export const preflight: HttpAnswer = {
   body: "",
 }
 
-/** What pages may read of an answer, beside what the pipeline itself exposes. */
+/** Response headers that a page may read, beside the pipeline's own exposed headers. */
 const exposed = "x-request-id, retry-after"
 
 export function methodNotAllowed(method: string): HttpAnswer {
@@ -63,7 +62,7 @@ export function methodNotAllowed(method: string): HttpAnswer {
   return { ...answer, headers: { ...answer.headers, allow: "POST, OPTIONS" } }
 }
 
-/** Any page may post to a pipeline that lets it; the answer carries no credentials' worth. */
+/** Any page may post to a pipeline if the pipeline allows its origin. The answer contains no credentials. */
 export function writeAnswer(response: ServerResponse, answer: HttpAnswer, requestId: string, origin: string | undefined): void {
   if (response.destroyed) return
   const headers: Record<string, string | number> = {

@@ -42,13 +42,13 @@ export function readBodyText(body: Buffer, contentType: string | undefined, { ma
 function jsonText(body: Buffer, contentType: string): BodyText {
   const charset = charsetOf(body, charsetParameter(contentType))
   const text = decodeText(body, charset)
-  // The shape of other charsets was not checked before.
+  // The shape of a body in UTF-8 was checked before. Other charsets are checked here.
   const excess = charset.name === "utf-8" ? undefined : excessOf(text)
   if (excess) throw tooComplex(excess)
   return { text, warnings: noteOf(charset) }
 }
 
-/** Tells that the text was read in another charset than the sender named. */
+/** Warns about a charset other than the sender's declared charset. */
 function noteOf(charset: Charset | undefined): StepWarning[] {
   if (!charset?.isDetected) return []
   return [{ pointer: "", message: `The charset was detected as ${charset.name}; the sender named none or a wrong one.` }]
@@ -59,10 +59,11 @@ function emptyNote({ fields }: Form): StepWarning[] {
   return [{ pointer: "", message: "The form has no fields. A browser leaves out fields without a name." }]
 }
 
-/** What a JSON body of such a shape is refused with, before anything parses it; undefined where it may be parsed. */
+/** Checks the shape of a JSON body before any parser runs. Returns the error for a too complex body, or undefined. */
 export function refusalOfShape(body: Buffer): AppError | undefined {
   if (body.length < minExcessLength) return undefined
-  // Signs of structure are of one byte in UTF-8 as in Latin-1, which needs no decoding. A byte order mark may precede them.
+  // Structural characters are single bytes in both UTF-8 and Latin-1, so the check needs no decoding. A byte order mark may
+  // precede them.
   const text = body.toString("latin1")
   const excess = /^(?:\xef\xbb\xbf)?\s*[[{]/.test(text) ? excessOf(text) : undefined
   return excess && tooComplex(excess)
@@ -84,10 +85,10 @@ function formText({ fields, files = [], problem }: Form, refer: ReadOptions["ref
   return JSON.stringify(document)
 }
 
-/** A field with several files is a list, as one with several values is. */
+/** A field with several files is a list, like a field with several values. */
 function addTo(document: Record<string, unknown>, name: string, reference: FileReference): void {
   const earlier = document[name]
-  // A choice that was left empty stands beside one that was not.
+  // A form can send an empty file choice and a filled choice under the same name.
   if (earlier === undefined || earlier === "") document[name] = reference
   else document[name] = Array.isArray(earlier) ? [...(earlier as unknown[]), reference] : [earlier, reference]
 }

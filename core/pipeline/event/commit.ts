@@ -1,4 +1,4 @@
-// The end of an event: everything that it leaves behind goes into one commit, and only then is it announced.
+// Ends an event: a single commit stores all its effects. The announcement follows the commit.
 import type { Live } from "../../contract/channel.ts"
 import type { JobQueue } from "../../contract/job.ts"
 import type { CommitResult, Store } from "../../contract/store.ts"
@@ -22,15 +22,15 @@ import type { EventContext } from "./event.ts"
 import { refuseEnded } from "./loaded-pipelines.ts"
 import { isTransient, noteCommitRefused } from "./reject.ts"
 
-/** Where events end. A dry run has one of its own, which keeps nothing. */
+/** Commits events. A dry run has its own committer without storage. */
 export interface Committer {
-  /** Whether a rejection of this pipeline still gets an entry of its own in this minute; counts it when so. */
+  /** Returns true if a rejection of this pipeline may have its own entry in this minute, and counts it. */
   takesOwnEntry(pipelineId: string): boolean
-  /** Counts the entry in the minute's one entry for its cause, and returns that one's id. */
+  /** Counts the entry in the shared entry of its cause and minute. Returns the id of the shared entry. */
   fold(stored: StoredPipeline, entry: JournalEntry): string
-  /** Writes the entry alone; `replayable`: with what the event came with. */
+  /** Writes the entry alone. `replayable` stores the payload as well. */
   entryOnly(event: EventContext, replayable: boolean): Promise<void>
-  /** Writes all that the event leaves behind. Resolves to the accepted event that it repeats, where another node was first. Throws when nothing could be kept. */
+  /** Writes all effects of the event. Resolves to the repeated event if another node accepted it first. Throws if storage fails. */
   commit(event: EventContext): Promise<SeenKey | undefined>
   announce(stored: StoredPipeline, entry: JournalEntry): void
 }
@@ -46,7 +46,7 @@ export interface CommitServices {
   readonly rejections: Rejections
   readonly payloadsDays: number
   readonly vault: Vault
-  /** Throws `unavailable` when this node may not act on what it remembers. */
+  /** Throws `unavailable` if this node's lease does not cover its cached state. */
   readonly assertLease: () => void
 }
 
@@ -95,7 +95,7 @@ export class StoreCommitter implements Committer {
     )
   }
 
-  /** What follows a commit cannot undo it, nor the answer. */
+  /** A failed hook cannot undo the commit or the answer. */
   async #after(work: StagedWork, result: CommitResult, entry: JournalEntry): Promise<undefined> {
     try {
       await work.committed(result)
@@ -104,7 +104,7 @@ export class StoreCommitter implements Committer {
     }
   }
 
-  /** What only an accepted event leaves behind: its deferred job, its deduplication key. */
+  /** Stages the effects of accepted events only: the deferred job and the deduplication key. */
   #stageAccepted(work: StagedWork, event: EventContext): void {
     const { stored, execution, entry } = event
     if (execution && execution.pendingSteps > 0) {
@@ -121,7 +121,7 @@ export class StoreCommitter implements Committer {
     noteLate(work, organization, entry, this.#services.clock.now())
   }
 
-  /** The commit itself was refused: by a write of an action (then the event failed), or because storage is down (then nothing happened). */
+  /** Handles a refused commit. If an action's write is the cause, the event failed. If storage is down, the event has no effect. */
   async #refused(event: EventContext, fault: unknown): Promise<SeenKey | undefined> {
     const error = asAppError(fault)
     const { claim, entry, execution, stored } = event

@@ -1,5 +1,5 @@
-// Repeats of an event, recognised by the key that its document asks for. Only an accepted event leaves a key; a repeat of
-// one still in flight waits for it.
+// Recognises repeats of an event by the dedupe key of its document. Only an accepted event stores a key. A repeat waits for an
+// event in flight with the same key.
 import type { Reply } from "../../contract/action.ts"
 import type { Json } from "../../contract/collection.ts"
 import type { Store } from "../../contract/store.ts"
@@ -16,9 +16,9 @@ import { turnUnits } from "../template/meter.ts"
 import { StepBudget, type TemplateRenderer } from "../template/renderer.ts"
 import type { EventContext } from "./event.ts"
 
-/** A deduplication key that an event holds until its end. */
+/** A deduplication key, claimed by an event until its end. */
 export interface Claim {
-  /** Of the key's record. */
+  /** Id of the key's record. */
   readonly id: string
   readonly release: () => void
 }
@@ -36,8 +36,8 @@ export class Dedupe {
   }
 
   /**
-   * Claims the event's key, and resolves to the accepted event that it repeats, where there is one inside its window.
-   * Waits while another event holds the key. Throws `invalid_argument` where the key cannot be made.
+   * Claims the event's key. Waits while another event has the claim. Resolves to the accepted event with the same key, if one
+   * exists in the window. Throws `invalid_argument` if the key cannot be rendered.
    */
   claim(event: EventContext): undefined | Promise<SeenKey | undefined> {
     const key = keyOf(event, this.#renderer)
@@ -58,7 +58,7 @@ export class Dedupe {
     }
     const { promise: held, resolve: settle } = Promise.withResolvers<void>()
     this.#inFlight.set(id, held)
-    // Released at the event's end, however it ends.
+    // Released at every end of the event.
     event.claim = {
       id,
       release: () => {
@@ -75,7 +75,10 @@ export class Dedupe {
     return seen && Date.parse(seen.expires_at) > this.#clock.now() ? seen : undefined
   }
 
-  /** Stages the key with the event's commit; the commit fails as `aborted` or `already_exists` when another node accepted the event first. */
+  /**
+   * Stages the key with the event's commit. The commit fails with `aborted` or `already_exists` if another node accepted the
+   * event first.
+   */
   stage(work: UnitOfWork, { claim, stored, graph, entry }: EventContext, reply: Reply): void {
     if (!claim || !graph.dedupe) return
     const now = this.#clock.now()
@@ -94,7 +97,7 @@ export class Dedupe {
   }
 }
 
-/** Turns the entry into that of a repeat; nothing that the event may have staged is kept. */
+/** Marks the entry as a repeat, and discards the event's staged effects. */
 export function noteRepeat({ entry, isTest }: EventContext, seen: SeenKey): void {
   entry.repeat_of = seen.execution_id
   if (entry.dedupe) entry.dedupe = { key: entry.dedupe.key, outcome: "repeat" }

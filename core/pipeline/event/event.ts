@@ -1,4 +1,4 @@
-// The context of one event, from its arrival to its reply: every stage reads what earlier ones left here, and adds its own.
+// The context of an event from arrival to reply. Each stage reads the results of earlier stages and adds its own.
 import type { Reply } from "../../contract/action.ts"
 import type { InboundRequest, Verdict } from "../../contract/auth-mode.ts"
 import type { Json } from "../../contract/collection.ts"
@@ -15,20 +15,20 @@ import { type Headers, taggedAsTest } from "../stamp/stamp.ts"
 import type { Claim } from "./dedupe.ts"
 import type { LoadedPipeline } from "./loaded-pipelines.ts"
 
-/** What a source knows of an event before its first stage. */
+/** Input from a source. */
 export interface EventArgs {
   readonly loaded: LoadedPipeline
-  /** A fresh entry; its id is the execution's. */
+  /** A fresh entry. Its id is the execution's id. */
   readonly entry: JournalEntry
-  /** As they arrived; user agent, language, geography and the test marker are read from them. */
+  /** Unmodified headers. User agent, language, geography and the test marker come from them. */
   readonly headers: Headers
-  /** The request that carries it; absent for events from inside, which are not verified. */
+  /** The carrying request. Absent for internal events, because they need no verification. */
   readonly request?: InboundRequest
-  /** The event as pipelines may see it; for a request, known once it is verified. */
+  /** The event in the form for pipelines. For a request it is set after verification. */
   readonly visible?: StoredPayload & { readonly body: string }
-  /** The first execution of the event, when this is a replay. */
+  /** The first execution of a replayed event. */
   readonly origin?: JournalEntry | undefined
-  /** RFC 3339. When another pipeline received the data. */
+  /** RFC 3339. Time at which another pipeline received the data. */
   readonly dataSince?: string | undefined
   readonly isTest?: boolean
   readonly addressOf?: () => string
@@ -44,28 +44,28 @@ export class EventContext implements ExecutionInput {
   readonly stored: StoredPipeline
   readonly graph: Graph
   readonly executionId: string
-  /** Seeds the transform and identifies rows: the first execution's id, in a replay. */
+  /** Seeds the transform and identifies rows. In a replay it is the first execution's id. */
   readonly originId: string
-  /** What idempotency keys are derived from: the origin's id, or the deduplication key. */
+  /** Base of idempotency keys: the origin's id, or the deduplication key. */
   identity: string
-  /** RFC 3339, of the origin. */
+  /** RFC 3339. Receipt time of the origin. */
   readonly receivedAt: string
   readonly dataSince: string | undefined
   readonly depth: number
   readonly isReplay: boolean
-  /** The client's address, for who asks. */
+  /** Returns the client's address. */
   readonly addressOf: (() => string) | undefined
-  /** The event without proof: body as JSON text, headers, query. */
+  /** The event without proof: body as JSON text, headers and query. */
   visible: StoredPayload & { readonly body: string }
-  /** Page envelope that takes precedence over the body's: a viewer's claims, or that of the replayed event. */
+  /** Page envelope with precedence over the body's envelope. It comes from a viewer's claims or from the replayed event. */
   envelopeOverride: Partial<PageEnvelope> | undefined
   isTest: boolean
   claim: Claim | undefined
   /** The request that waits for the reply. */
   readonly scope: RequestScope | undefined
-  /** Files of the form, until they are stored. */
+  /** Files of the form until their storage. */
   files: readonly ReceivedFile[] = []
-  /** Set once a request is verified. */
+  /** Set after verification of a request. */
   verdict: (Verdict & { ok: true }) | undefined
 
   // Set by transform.
@@ -78,11 +78,11 @@ export class EventContext implements ExecutionInput {
   execution: Execution | undefined
   failure: Failure | null = null
   reply: Reply | undefined
-  /** Of the entry that tells of the event: its own, or the one that it was counted in. */
+  /** Id of the event's journal entry: its own entry, or a shared entry. */
   journalId: string
-  /** Why the event is to be sent again. */
+  /** The error behind a request to send the event again. */
   fault: AppError | undefined
-  /** False where its parts are counted in its place. */
+  /** False if its parts are counted instead. */
   isCounted = true
 
   constructor(args: EventArgs) {

@@ -1,4 +1,4 @@
-// Files of a form around the commit of their event: stored before the commit that refers to them, released if it fails.
+// Stores the files of a form before the commit of their event, and releases them if the commit fails.
 import type { Reply } from "../../contract/action.ts"
 import { AppError } from "../../kernel/errors.ts"
 import type { Logger } from "../../kernel/log.ts"
@@ -38,7 +38,7 @@ export async function commitWithFiles(
     if (!isStored) await release()
   }
 
-  /** A failure costs little: a job of the keeper removes the files later. */
+  /** On failure, a job of the keeper removes the files later. */
   async function release(): Promise<void> {
     try {
       await keeper.release(files, event.files)

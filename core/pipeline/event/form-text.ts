@@ -1,29 +1,29 @@
-// Reads the names and values of forms in the charset of their sender. A browser names the charset in the field
-// `_charset_`, other senders name it in the content type, and some name none or a wrong one.
+// Reads the names and values of forms in the charset of their sender. A browser names the charset in the field `_charset_`. Other
+// senders use the content type, omit the charset or name a wrong one.
 import { type Charset, charsetOf, charsetParameter, decodeText, encodingOf } from "../../kernel/charset.ts"
 
-/** Names and values as they were sent, in order. */
+/** Names and values in their original order. */
 export type FormFields = readonly (readonly [name: string, value: string])[]
 
-/** The same as bytes, each byte a character. */
+/** The same fields as bytes. Each character is a byte. */
 type RawFields = readonly (readonly [name: string, value: string])[]
 
 export interface ReadFields {
   readonly fields: FormFields
-  /** The charset, if it is not UTF-8 as usual. */
+  /** Set if the charset is not UTF-8. */
   readonly charset?: Charset
 }
 
 const lost = "\uFFFD"
 
-/** `usual`: the fields read as UTF-8. `raw` is called for a form of another charset. */
+/** `usual` has the fields decoded as UTF-8. For another charset the function calls `raw`. */
 export function readFields(contentType: string, usual: FormFields, raw: () => RawFields): ReadFields {
   const label = usual.find(([name, value]) => name === "_charset_" && value !== "")?.[1] ?? charsetParameter(contentType)
   const encoding = encodingOf(label)
   const isUsual = encoding === undefined || encoding === "utf-8"
   if (isUsual && !usual.some(([name, value]) => name.includes(lost) || value.includes(lost))) return { fields: usual }
   const bytes = raw().map(([name, value]) => [Buffer.from(name, "latin1"), Buffer.from(value, "latin1")] as const)
-  // All fields are of one charset, so all of them count for its detection.
+  // All fields share a charset, so detection uses all of them.
   const charset = charsetOf(Buffer.concat(bytes.flatMap(([name, value]) => [name, newLine, value, newLine])), label)
   if (charset.name === "utf-8") return { fields: usual, charset }
   return { fields: bytes.map(([name, value]) => [decodeText(name, charset), decodeText(value, charset)]), charset }
@@ -31,7 +31,7 @@ export function readFields(contentType: string, usual: FormFields, raw: () => Ra
 
 const newLine = Buffer.from("\n")
 
-/** The fields of an urlencoded body as bytes. */
+/** Returns the fields of an urlencoded body as bytes. */
 export function rawUrlencoded(body: Buffer): RawFields {
   return body
     .toString("latin1")

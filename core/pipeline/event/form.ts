@@ -1,5 +1,4 @@
-// Forms as browsers and other senders write them, read in one way: what verifies a form and what is done with it must
-// never see different fields.
+// Reads forms of browsers and other senders. Verification and processing share this reader, so they always see the same fields.
 import busboy from "busboy"
 import { type Charset, charsetOf, charsetParameter, decodeText } from "../../kernel/charset.ts"
 import type { ReceivedFile } from "../event-files.ts"
@@ -7,30 +6,33 @@ import { type FormFields, rawUrlencoded, readFields } from "./form-text.ts"
 
 export type { FormFields } from "./form-text.ts"
 
-/** A form that was read. */
+/** A parsed form. */
 export interface Form {
-  /** In the order sent, a choice of files that was left empty among them; files are left out, and a form with too many fields has none. */
+  /**
+   * Fields in their original order, including empty file choices. Files are excluded. A form with too many fields has an empty
+   * list.
+   */
   readonly fields: FormFields
-  /** Absent if the form has none. */
+  /** Absent if the form has no files. */
   readonly files?: readonly ReceivedFile[]
-  /** Reason to refuse the form; kind `file` only if files are not accepted. */
+  /** Reason to refuse the form. Kind `file` applies only if files are not accepted. */
   readonly problem: FormProblem | undefined
-  /** Set if the fields are not UTF-8 as usual. */
+  /** Set if the fields are not UTF-8. */
   readonly charset?: Charset
 }
 
 export interface FormProblem {
   readonly kind: "malformed" | "too_many_fields" | "file"
-  /** What the parser said, or the field that is a file. */
+  /** Message of the parser, or the name of the file field. */
   readonly detail: string
 }
 
-/** Fields that a form may have; one with more is refused, before it is taken apart. */
+/** Maximum fields of a form. A larger form is refused before parsing. */
 export const maxFormFields = 1_000
 
 const tooMany: Form = { fields: [], problem: { kind: "too_many_fields", detail: "" } }
 
-/** Urlencoded and multipart bodies; undefined when the content type is not a form. */
+/** Reads urlencoded and multipart bodies. Returns undefined for other content types. */
 export function readForm(contentType: string, body: Buffer): Form | undefined {
   const type = contentType.split(";", 1)[0]?.trim().toLowerCase()
   if (type === "application/x-www-form-urlencoded") return urlencoded(contentType, body)
@@ -38,7 +40,10 @@ export function readForm(contentType: string, body: Buffer): Form | undefined {
   return multipart(contentType, body)
 }
 
-/** Returns true for an urlencoded body that is JSON, as programs send it that forget the type. No browser sends a quote there. */
+/**
+ * Returns true for a JSON body with the urlencoded content type, a common mistake of programs. Browsers never send a raw quote in
+ * such a body.
+ */
 export function isJsonText(contentType: string, body: Buffer): boolean {
   if (contentType.split(";", 1)[0]?.trim().toLowerCase() !== "application/x-www-form-urlencoded") return false
   const text = body.subarray(0, maxJsonStart).toString("latin1")
@@ -46,10 +51,10 @@ export function isJsonText(contentType: string, body: Buffer): boolean {
   return /^(?:\xef\xbb\xbf)?\s*(?:\{\s*["}]|\[\s*[[{"\]\d-])/.test(text) && /[\]}]\s*$/.test(end)
 }
 
-/** White space that may stand around JSON is no longer. */
+/** Maximum white space around JSON, in bytes. */
 const maxJsonStart = 256
 
-/** Fields as an object, a repeated one as a list; values stay texts. */
+/** Converts fields to an object. A repeated field becomes a list. Values stay texts. */
 export function formToObject(fields: FormFields): Record<string, string | string[]> {
   const document: Record<string, string | string[]> = Object.create(null)
   for (const [name, value] of fields) {
@@ -63,7 +68,7 @@ export function formToObject(fields: FormFields): Record<string, string | string
 
 function urlencoded(contentType: string, body: Buffer): Form {
   const text = body.toString("utf8")
-  // Taking it apart to count them takes seconds where they are many.
+  // Counting before parsing matters: the parser takes seconds for very many fields.
   let count = 1
   for (let at = text.indexOf("&"); at >= 0; at = text.indexOf("&", at + 1)) if (++count > maxFormFields) return tooMany
   return { ...readFields(contentType, [...new URLSearchParams(text)], () => rawUrlencoded(body)), problem: undefined }
@@ -71,7 +76,7 @@ function urlencoded(contentType: string, body: Buffer): Form {
 
 const notFramed: FormProblem = { kind: "malformed", detail: "it does not end, or is not framed as its boundary says" }
 
-/** The heads are parsed with a short content in place of each part, so that the size of the contents does not matter. */
+/** Parses the part heads with a short placeholder for each content, so the content size does not affect the speed. */
 function multipart(contentType: string, body: Buffer): Form {
   const fields: [string, string][] = []
   const files: ReceivedFile[] = []
@@ -95,16 +100,16 @@ function multipart(contentType: string, body: Buffer): Form {
     if (own?.isDetected) charset = own
     const text = own ? decodeText(content, own) : content.toString("utf8")
     fields.push([utf8Of(name), text])
-    // A part with a label of its own is read already.
+    // A part with its own charset is already decoded.
     raw.push([name, (own ? Buffer.from(text) : content).toString("latin1")])
   }
   const addFile = (name: string, filename: string, type: string, part: Part) => {
-    // If no file was chosen, browsers send a part without a file's name and without a byte.
+    // For an empty file choice, browsers send a part with an empty file name and empty content.
     if (filename === "" && part.content.length === 0) return addField(name, part)
     const called = utf8Of(filename)
     files.push({ field: utf8Of(name), name: called.includes("\uFFFD") ? filename : called, type, bytes: part.content })
   }
-  /** In the order of the parts. The content of a file can be read once the parser has ended. */
+  /** Entries in part order. The content of a file is available after the parser ends. */
   const found: { readonly index: () => unknown; readonly add: (part: Part) => void }[] = []
   // The parser passes undefined as the name of a part without a name.
   parser.on("field", (name: string | undefined, value) => {
@@ -137,9 +142,9 @@ function multipart(contentType: string, body: Buffer): Form {
   }
 }
 
-/** Files that a form may have. */
+/** Maximum files of a form. */
 const maxFiles = 100
-/** No head holds it: its line would have to begin with two hyphens, and a head has none. */
+/** No part head contains this boundary, because no head line begins with two hyphens. */
 const headBoundary = "millrace-head-of-a-part"
 
 function headsOf(parts: readonly Part[]): Buffer {
@@ -153,7 +158,7 @@ function headsOf(parts: readonly Part[]): Buffer {
   return Buffer.concat([...lines, Buffer.from(`--${headBoundary}--\r\n`)])
 }
 
-/** The parser would decode the index of the part in this charset, and loses it if it does not know the charset. */
+/** Removes the charset. The parser would decode the part's index in this charset, and would lose it for an unknown charset. */
 function withoutCharset(head: Buffer): Buffer {
   const text = head.toString("latin1")
   return Buffer.from(
@@ -162,7 +167,7 @@ function withoutCharset(head: Buffer): Buffer {
   )
 }
 
-/** The parser passes each byte as a character, but text of an extended parameter as it is. */
+/** The parser returns each byte as a character, but decodes extended parameters itself. */
 function utf8Of(name: string): string {
   return /[^\0-\xff]/.test(name) ? name : Buffer.from(name, "latin1").toString("utf8")
 }
@@ -171,16 +176,16 @@ function malformed(error: unknown): FormProblem {
   return { kind: "malformed", detail: error instanceof Error ? error.message : String(error) }
 }
 
-// Splits a multipart body at its boundary. Contents are slices of the body and are not looked at, so that ten megabytes
-// take a few milliseconds. The heads of the parts are left to the parser of forms.
+// Splits a multipart body at its boundary. Contents are unread slices of the body, so ten megabytes take a few milliseconds. The
+// form parser reads the heads of the parts.
 
 interface Part {
-  /** Lines of the head, without the empty line behind them. */
+  /** Lines of the head, without the empty line after them. */
   readonly head: Buffer
   readonly content: Buffer
 }
 
-/** Returns undefined for a body that is not framed as its boundary says (RFC 2046, 5.1.1), or has more parts. */
+/** Returns undefined if the body breaks the framing of its boundary (RFC 2046, 5.1.1), or has too many parts. */
 function splitParts(contentType: string, body: Buffer, maxParts: number): Part[] | undefined {
   const [, quoted, plain] = /;\s*boundary\s*=\s*(?:"([^"]{1,200})"|([^;\s]{1,200}))/i.exec(contentType) ?? []
   const boundary = quoted ?? plain

@@ -1,5 +1,5 @@
-// The pipelines in use, compiled and with a prepared verifier, by endpoint. A change drops one; the drop is confirmed when
-// no event that was verified under the old revision is still uncommitted.
+// Caches pipelines in use by endpoint, compiled and with a prepared verifier. A change drops a pipeline. The drop completes after
+// the commit of all events verified under the old revision.
 import type { AnyAuthMode, Verifier } from "../../contract/auth-mode.ts"
 import type { Clock } from "../../kernel/clock.ts"
 import type { Deps, TokenRecord } from "../../kernel/di.ts"
@@ -13,21 +13,21 @@ import type { Intake } from "../intake.ts"
 import type { Program } from "../sandbox/sandbox.ts"
 import type { PipelineSource, StoredPipeline } from "../source.ts"
 
-/** A pipeline ready to take events. */
+/** A pipeline ready for events. */
 export interface LoadedPipeline {
   readonly stored: StoredPipeline
   readonly graph: Graph
   readonly program: Program
   readonly verifier: Verifier
-  /** The plugin that takes requests to this pipeline itself, where one does. */
+  /** The plugin that processes the pipeline's requests itself, if any. */
   readonly intake: Intake | undefined
   /** Events verified under this revision and not yet committed. */
   inFlight: number
-  /** Called when `inFlight` falls to zero after the pipeline was dropped. */
+  /** Called when `inFlight` falls to zero after a drop. */
   idle: (() => void) | undefined
-  /** Resolves when it is, or is waited for no longer; set by the drop. */
+  /** Resolves when the pipeline is idle or the wait is over. Set by the drop. */
   drained: Promise<void> | undefined
-  /** Set when the drop waited no longer: what is still in flight must not be committed. */
+  /** True after the wait of the drop is over. Events still in flight must not be committed. */
   ended: boolean
 }
 
@@ -43,39 +43,42 @@ export interface LoadedPipelinesArgs {
   readonly drainMs: number
 }
 
-/** Unknown endpoints are remembered too, so that a scan of them costs no reads; bounded. */
+/** Caches unknown endpoints up to this bound, so a scan of endpoints costs no reads. */
 const maxUnknown = 10_000
-/** Pipelines without an endpoint, and earlier revisions that deferred work still runs. */
+/** Maximum cached pipelines without an endpoint, or at earlier revisions for deferred work. */
 const maxOthers = 256
 
 export class LoadedPipelines {
   readonly #args: LoadedPipelinesArgs
   readonly #byEndpoint = new Map<string, LoadedPipeline | null>()
   readonly #byId = new Map<string, LoadedPipeline>()
-  /** By id and revision. */
+  /** Key: id and revision. */
   readonly #others = new Map<string, LoadedPipeline>()
-  /** Dropped, with events still in progress. */
+  /** Dropped pipelines with events in progress. */
   readonly #draining = new Set<LoadedPipeline>()
   readonly #loading = new Map<string, Promise<LoadedPipeline | null>>()
-  /** Counts drops, so that a load that began before one is not kept. */
+  /** Counts drops. A load from before a drop is not cached. */
   #generation = 0
 
   constructor(args: LoadedPipelinesArgs) {
     this.#args = args
   }
 
-  /** The pipeline of an endpoint; null when there is none. A promise while it is being loaded: ask again after it, since what it loaded may have changed meanwhile. */
+  /**
+   * Returns the pipeline of an endpoint, or null if there is none. During a load it returns a promise. Call again after the
+   * promise, because the pipeline may have changed meanwhile.
+   */
   byEndpoint(endpointId: string): LoadedPipeline | null | Promise<LoadedPipeline | null> {
     const known = this.#byEndpoint.get(endpointId)
     return known === undefined ? this.#once(`endpoint ${endpointId}`, () => this.#loadEndpoint(endpointId)) : known
   }
 
-  /** What is in memory, without loading anything. */
+  /** Returns the cached pipeline without a load. */
   known(endpointId: string): LoadedPipeline | null | undefined {
     return this.#byEndpoint.get(endpointId)
   }
 
-  /** For events from inside the service. Throws `failed_precondition` where it does not compile. */
+  /** Returns the pipeline for an internal event. Throws `failed_precondition` if it does not compile. */
   async require(stored: StoredPipeline): Promise<LoadedPipeline> {
     const loaded = await this.of(stored)
     if (loaded) return loaded
@@ -84,7 +87,7 @@ export class LoadedPipelines {
     })
   }
 
-  /** For events from inside the service, and for deferred work. */
+  /** Returns the pipeline for internal events and deferred work. */
   of(stored: StoredPipeline): Promise<LoadedPipeline | null> {
     const key = `${stored.id} ${stored.revision}`
     const current = this.#byId.get(stored.id)
@@ -92,14 +95,14 @@ export class LoadedPipelines {
     return known ? Promise.resolve(known) : this.#once(`id ${key}`, () => this.#loadOther(key, stored))
   }
 
-  /** Lets go of a pipeline (of all, without an id) and waits for its events in flight. */
+  /** Drops a pipeline (without an id, all pipelines) and waits for its events in flight. */
   async drop(pipelineId: string | undefined): Promise<void> {
     const dropped = this.#drop(({ id }) => pipelineId === undefined || id === pipelineId)
     if (pipelineId !== undefined) this.#args.forget(pipelineId)
     await dropped
   }
 
-  /** Lets go of the pipelines of an organization and waits for their events in flight. */
+  /** Drops the pipelines of an organization and waits for their events in flight. */
   async dropOf(organization: string): Promise<void> {
     await this.#drop((stored) => stored.organization.id === organization)
   }
@@ -116,7 +119,7 @@ export class LoadedPipelines {
     for (const [endpoint, one] of this.#byEndpoint) {
       if (one === null || isMeant(one.stored)) this.#byEndpoint.delete(endpoint)
     }
-    // Also those of an earlier drop: on a cluster this node hears of its own change twice, and either may come first.
+    // Includes pipelines of an earlier drop. In a cluster a node receives its own change twice, in either order.
     const draining = [...this.#draining].filter(({ stored }) => isMeant(stored))
     await allDone(draining.map((one) => one.drained))
   }
@@ -215,7 +218,7 @@ export class LoadedPipelines {
   }
 }
 
-/** To be asked right before a commit. */
+/** Call this right before a commit. */
 export function refuseEnded(loaded: LoadedPipeline): void {
   if (!loaded.ended) return
   throw new AppError("unavailable", "The pipeline was changed while the event was in flight; send it again.", {

@@ -1,5 +1,5 @@
-// The life of an event: verify, deduplicate, transform, run, commit, announce. Defines each stage, and the order of the
-// stages for each source. No 2xx is sent before the commit.
+// The stages of an event: verify, deduplicate, transform, run, commit, announce. Each source has its own order of stages. A 2xx
+// response follows the commit.
 import type { Reply } from "../../contract/action.ts"
 import type { EventContent, InboundRequest, Verdict } from "../../contract/auth-mode.ts"
 import type { PageEnvelope } from "../../contract/envelope.ts"
@@ -30,11 +30,11 @@ export interface ProcessorServices extends TransformServices {
   readonly log: Logger
   readonly dedupe: Dedupe
   readonly commit: Committer
-  /** Absent in a dry run, which keeps nothing. */
+  /** Absent in a dry run, because a dry run stores no files. */
   readonly files?: EventFiles
-  /** `inbound.max_body_bytes`: holds for what is left of a form without its files. */
+  /** `inbound.max_body_bytes`. It also limits the fields of a form without its files. */
   readonly maxBodyBytes?: number
-  /** Runs the graph up to the reply. Returns what made the execution fail. */
+  /** Runs the graph up to the reply. Returns the failure of the execution, or null. */
   readonly run: (execution: Execution) => Failure | null | Promise<Failure | null>
   readonly signal: AbortSignal
   readonly observe: (event: EventContext) => void
@@ -54,18 +54,18 @@ export class EventProcessor {
   readonly #commit: Stage = { span: "commit", isScoped: true, take: (event) => this.#committed(event) }
   readonly #announce: Stage = { take: (event) => this.#announced(event) }
 
-  /** From a request at an endpoint. */
+  /** Stages of a request at an endpoint. */
   readonly fromOutside = [this.#verify, this.#read, this.#dedupe, this.#transform, this.#run, this.#commit, this.#announce]
-  /** From inside the service, where there is nothing to verify. */
+  /** Stages of an internal event. They include no verification. */
   readonly fromInside = [this.#dedupe, this.#transform, this.#run, this.#commit, this.#announce]
-  /** Again, from what was kept: its deduplication was decided the first time. */
+  /** Stages of a replay. The first execution already handled deduplication. */
   readonly again = [this.#transform, this.#run, this.#commit, this.#announce]
-  /** Verified and read; what follows is a plugin's. */
+  /** Stages of a request for an intake: verify, read, then the plugin's stage. */
   handedTo(intake: Stage["take"]): readonly Stage[] {
     return [this.#verify, this.#read, { span: "intake", isScoped: true, take: intake }]
   }
 
-  /** Refused by its source. */
+  /** Stages of an event that its source refused. */
   endingWith(take: Stage["take"]): readonly Stage[] {
     return [{ take }]
   }
@@ -81,7 +81,7 @@ export class EventProcessor {
     return this.#stages.run(event, stages)
   }
 
-  /** Holds the pipeline in flight while `run` works on it without an event of its own. */
+  /** Counts the pipeline as in flight during `run`, without an event. */
   async holding<T>(loaded: LoadedPipeline, run: () => Promise<T>): Promise<T> {
     loaded.inFlight++
     try {
@@ -93,7 +93,7 @@ export class EventProcessor {
 
   #takeVerdict(event: EventContext): StageResult | Promise<StageResult> {
     if (!event.request) return undefined
-    // First: several kinds of proof stand in the body, and it is parsed for them.
+    // Checks the shape first, because several kinds of proof require a parsed body.
     const refused = refusalOfShape(event.request.body)
     if (refused) return this.reject.rejected(event, refused)
     return isLarge(event.request.body) ? ownTurn().then(() => this.#judged(event)) : this.#judged(event)
@@ -115,7 +115,7 @@ export class EventProcessor {
     return undefined
   }
 
-  /** Undefined if the pipeline accepts no files. */
+  /** Returns undefined if the pipeline accepts no files. */
   #referrerOf(event: EventContext): ReadOptions["refer"] {
     const keeper = this.#services.files?.keeper
     if (!keeper || !acceptsFiles(event.stored.document) || event.loaded.intake) return undefined
@@ -125,7 +125,7 @@ export class EventProcessor {
     }
   }
 
-  /** The body as JSON text, and the event as pipelines may see it: without the fields that held the proof. */
+  /** Reads the body as JSON text. Removes the proof's fields from the event for pipelines. */
   #readBody(event: EventContext): StageResult | Promise<StageResult> {
     const { request, loaded } = event
     if (!request) return undefined
@@ -141,12 +141,12 @@ export class EventProcessor {
     }
   }
 
-  /** `content`: the event as it was read out of a format of the sender's own. */
+  /** `content` is the event in a decoded form, if the sender has its own format. */
   #readContent(event: EventContext, request: InboundRequest, content: EventContent | undefined): StageResult | Promise<StageResult> {
     const given = request.headers["content-type"]
     const type = content?.contentType ?? (typeof given === "string" ? given : given?.[0])
     try {
-      // A proof in a form field is hidden as that field, not inside of JSON.
+      // A proof in a form field can only be hidden as a form field, not within JSON.
       const mayBeJson = !event.verdict?.proof?.body?.length
       const { warnings } = event.entry
       const refer = this.#referrerOf(event)
@@ -172,7 +172,7 @@ export class EventProcessor {
     const body = hidden ? withoutFields(text, proof.body) : text
     notePayload(entry, body ?? "(not shown: it holds the proof, and is not JSON)")
     event.visible = {
-      // What is not JSON is refused in a moment, and kept nowhere.
+      // A body that is not JSON is refused in a later stage and never stored.
       body: body ?? text,
       headers: shownHeaders(request.headers, proof?.headers),
       query: withoutProof(request.query as Record<string, string | string[]>, proof?.query),
@@ -199,7 +199,7 @@ export class EventProcessor {
     return this.reject.rejected(event, error)
   }
 
-  /** Answered as the first was, and journalled as its repeat. */
+  /** Returns the first reply and journals the event as a repeat. */
   #repeated(event: EventContext, seen: SeenKey): Promise<Reply> {
     const { reply } = seen
     noteRepeat(event, seen)
@@ -216,7 +216,7 @@ export class EventProcessor {
     const { signal, log } = this.#services
     const execution = new Execution(event, { signal, log })
     event.execution = execution
-    // What the transform made nothing of is accepted, and nothing is done.
+    // A transform that returns null drops the event. The event is accepted without steps.
     const failure = event.event === null ? null : this.#services.run(execution)
     return isPromise(failure)
       ? (failure as Promise<Failure | null>).then((settled) => this.#executed(event, execution, settled))
@@ -260,7 +260,7 @@ function tooLarge(limit: number): AppError {
   return new AppError("resource_exhausted", message, { reason: "body_too_large", max_bytes: limit }, { status: 413 })
 }
 
-/** Providers sign a compressed body before or after its compression, so both are verified. */
+/** Providers sign a body before or after its compression, so both forms are verified. */
 function verdictOf({ verifier }: LoadedPipeline, request: InboundRequest): Verdict | Promise<Verdict> {
   const { encodedBody } = request
   if (!encodedBody) return verifier.verify(request)
@@ -269,7 +269,7 @@ function verdictOf({ verifier }: LoadedPipeline, request: InboundRequest): Verdi
   return verdict.ok ? verdict : verifier.verify(request)
 }
 
-/** A secret that was rotated out counts until its overlap ends, whenever the pipeline was prepared. */
+/** Refuses a rotated secret after the end of its overlap, however old the prepared verifier is. */
 function inTime(verdict: Verdict, loaded: LoadedPipeline, now: number): Verdict {
   if (!verdict.ok || verdict.secretId === undefined) return verdict
   const endsAt = loaded.stored.secrets.find((secret) => secret.id === verdict.secretId)?.endsAt

@@ -1,6 +1,6 @@
-// The proof that the sender of a pipeline would put on a request, made here where that gives no secret away. A signature over
-// the body proves this one event; a token, or a signature that leaves the body out, would prove any, and is told by the names
-// of its places alone.
+// Builds the proof for a sender's request without disclosure of a secret. A signature over the body proves only this event, so it
+// can be shown. A token, or a signature without the body, would prove any event. For these the result lists only the names of
+// headers and parameters.
 import type { AnyAuthMode, InboundRequest, SignedParts } from "../../contract/auth-mode.ts"
 import type { Deps, TokenRecord } from "../../kernel/di.ts"
 import { AppError } from "../../kernel/errors.ts"
@@ -9,8 +9,8 @@ import type { LoadedPipeline } from "./loaded-pipelines.ts"
 
 export interface Proof {
   /**
-   * `none`: nothing has to be proven; `signed`: headers and query hold the signature; `secret`: the sender shows its secret
-   * itself, or a proof as good, where `headers` and `query` have empty texts; `sender`: only the sender can make it.
+   * `none`: no proof is needed. `signed`: headers and query contain the signature. `secret`: the proof is the secret or
+   * equivalent to it, and the values in `headers` and `query` are empty. `sender`: only the sender can create the proof.
    */
   readonly kind: "none" | "signed" | "secret" | "sender"
   readonly headers: Readonly<Record<string, string>>
@@ -23,7 +23,7 @@ interface ProofArgs {
   readonly loaded: Pick<LoadedPipeline, "stored" | "verifier">
   readonly mode: AnyAuthMode
   readonly deps: Deps<TokenRecord>
-  /** Without proof; what it holds under a name of the proof is left out of what is signed. */
+  /** The request without proof. The signature ignores fields under a name of the proof. */
   readonly request: Unsigned
   readonly now: number
 }
@@ -45,7 +45,7 @@ export async function proofOf({ loaded: { stored, verifier }, mode, deps, reques
       deps,
     })) ?? {}
   try {
-    // A time that the event came with would be signed again; an id that it came with stays.
+    // Signs twice. Values that change with the time are signed again. The original id stays.
     const first = (await sign(request.headers)).headers ?? {}
     const kept = Object.entries(request.headers).filter(([name, value]) => first[name] === undefined || first[name] === value)
     const { headers = {}, query = {} } = await sign(Object.fromEntries(kept))
@@ -60,7 +60,7 @@ export async function proofOf({ loaded: { stored, verifier }, mode, deps, reques
   }
 }
 
-/** The secret that stays, where another is being rotated out. */
+/** Returns the current secret during a rotation. */
 function current({ secrets }: StoredPipeline): string | undefined {
   return (secrets.find(({ endsAt }) => endsAt === undefined) ?? secrets[0])?.value
 }

@@ -1,5 +1,5 @@
-// Every way in which an event ends other than by being carried out, mapped to its journal entry and to what its sender is
-// answered. A fault has one cause, one entry and one reason for every source.
+// Maps every end of an event without success to its journal entry and its reply. Each fault has the same cause, entry and reason
+// for every source.
 import type { Reply } from "../../contract/action.ts"
 import type { InboundRequest } from "../../contract/auth-mode.ts"
 import type { Json } from "../../contract/collection.ts"
@@ -27,7 +27,7 @@ const transformCauses = {
 
 const transient: ReadonlySet<string> = new Set(["unavailable", "resource_exhausted", "deadline_exceeded", "aborted"])
 
-/** Whether sending the event again later can help, so that nothing of it is kept. */
+/** Returns true if a later retry can succeed. The service then stores no data of the event. */
 export function isTransient({ code }: AppError): boolean {
   return transient.has(code)
 }
@@ -41,13 +41,13 @@ export class Rejector {
     this.#log = log
   }
 
-  /** The proof did not hold. The entry tells why; the sender is given no hint. */
+  /** Handles an invalid proof. The entry has the cause, and the sender receives no hint. */
   unverified(event: EventContext): Reply | Promise<Reply> {
     const error = new AppError("unauthenticated", "The event could not be verified.", { reason: "unverified" })
     return this.rejected(event, error, { cause: event.entry.verdict.cause })
   }
 
-  /** The sender's fault. Beyond the cap of a minute it is counted in one entry a cause. */
+  /** Handles a fault of the sender. Over the cap of a minute, rejections share an entry per cause. */
   rejected(
     event: EventContext,
     error: AppError,
@@ -61,14 +61,14 @@ export class Rejector {
     return this.#commit.entryOnly(event, replayable).then(() => reply)
   }
 
-  /** One of many: counted in one entry a cause and minute. */
+  /** Counts a rejection in the shared entry of its cause and minute. */
   folded(event: EventContext, error: AppError, cause: string): Reply {
     const reply = noteRejection(event.entry, error, cause)
     event.journalId = this.#commit.fold(event.stored, event.entry)
     return reply
   }
 
-  /** One of several events that came in one request. Returns whether it gets an entry of its own. */
+  /** Rejects an event from a request with several events. Returns true if the event has its own entry. */
   rejectedPart(stored: StoredPipeline, entry: JournalEntry, error: AppError, cause: string, folded: boolean): boolean {
     noteOutcome(entry, "rejected", cause, { code: error.code, message: error.message })
     if (!folded && this.#commit.takesOwnEntry(entry.pipeline_id)) return true
@@ -76,7 +76,7 @@ export class Rejector {
     return false
   }
 
-  /** What schema, transform or the sandbox itself made of it. The sender learns of its own faults only; the entry has the rest. */
+  /** Handles a failure of schema, transform or sandbox. The reply contains the sender's own faults only. The entry has the rest. */
   bySandbox(event: EventContext, result: SandboxFailure): Reply | Promise<Reply> {
     const { entry } = event
     if (result.kind === "malformed" || result.kind === "invalid") {
@@ -100,13 +100,13 @@ export class Rejector {
     const line = "line" in result ? ` (line ${result.line})` : ""
     noteOutcome(entry, "failed", cause, { code: "failed_precondition", message: `${result.message}${line}` })
     entry.is_test = saysTest(event)
-    // The same event fails again, so the sender is not asked to retry.
+    // The same event would fail again, so the reply does not request a retry.
     const reply = errorReply(new AppError("failed_precondition", transformFailed, { reason: cause, execution_id: entry.id }))
     noteReply(entry, reply)
     return this.#commit.entryOnly(event, true).then(() => reply)
   }
 
-  /** Our fault: storage is down, or there is a defect. Nothing is kept. */
+  /** Handles a fault of the service: storage is down, or there is a defect. Nothing is stored. */
   broken(event: EventContext, error: unknown): Reply {
     const { entry } = event
     const known = asAppError(error)
@@ -127,7 +127,7 @@ export class Rejector {
   }
 }
 
-/** An action before the reply failed, or was broken off because the service stops: then the event is to be sent again. */
+/** Handles a failed action before the reply. If the service stopped during the action, the sender must send the event again. */
 export function noteActionFailed(event: EventContext, failure: Failure, stopping: boolean): void {
   const { entry } = event
   const { code, message: said, step } = failure
@@ -153,7 +153,7 @@ export function noteActionFailed(event: EventContext, failure: Failure, stopping
   }
 }
 
-/** Reasons of templates that cannot be rendered for this event. */
+/** Reasons of failed template renders for this event. */
 const renderReasons: ReadonlySet<unknown> = new Set([
   "invalid_expression_value",
   "invalid_rendered_value",
@@ -163,14 +163,14 @@ const renderReasons: ReadonlySet<unknown> = new Set([
 
 const contentCodes: ReadonlySet<string> = new Set(["invalid_argument", "out_of_range"])
 
-/** Returns true if the step cannot take the content of the event, so that no retry of the sender can help. */
+/** Returns true if the step cannot accept the event's content. A retry of the sender cannot help. */
 function isContentRefused({ graph }: EventContext, { code, step, error }: Failure): boolean {
   if (renderReasons.has(error.details.reason)) return true
-  // The sender is not at fault for another service's answer to an awaited step.
+  // An awaited step may fail through another service, and that is not the sender's fault.
   return contentCodes.has(code) && graph.byId.get(step)?.action.timing === "commit"
 }
 
-/** Names the sender's fields that a step refused. Names of the pipeline's own are not the sender's to read. */
+/** Names the sender's fields that a step refused. Names from the pipeline itself stay private. */
 function namedFaults({ graph, visible, entry, stored }: EventContext, { code, step, error }: Failure): Reply | undefined {
   const action = graph.byId.get(step)?.action
   if (code !== "invalid_argument" || !action?.faultsIn) return undefined
@@ -185,12 +185,12 @@ function namedFaults({ graph, visible, entry, stored }: EventContext, { code, st
 const eventRefused = "A step of the pipeline cannot take what this event holds, so nothing of it was carried out."
 const replyRefused = "The pipeline's answer cannot be made of what this event holds, so nothing of it was carried out."
 
-/** A write that an action staged was refused. */
+/** Handles a refused write of an action. */
 export function noteCommitRefused(event: EventContext, error: AppError): void {
   const { entry } = event
   noteOutcome(entry, "failed", "commit_refused", { code: error.code, message: error.message })
   entry.rows = []
-  // The store refused the content of a document, which comes from the event.
+  // The store refused a document's content, and the content comes from the event.
   const refused = error.code === "invalid_argument"
   event.reply = errorReply(
     refused
@@ -203,7 +203,7 @@ export function noteCommitRefused(event: EventContext, error: AppError): void {
 const transformFailed = "The transform of the pipeline cannot process this event, so nothing of it was carried out."
 const failed = "The event was received, but could not be processed."
 
-/** The verdict's own words, where it is what refuses, say more than the sender is told. */
+/** Uses the message of the verdict for the entry if present. It has more detail than the reply. */
 function noteRejection(entry: JournalEntry, error: AppError, cause: string): Reply {
   noteOutcome(entry, "rejected", cause, { code: error.code, message: entry.verdict.message || error.message })
   const reply = errorReply(error)
@@ -211,7 +211,7 @@ function noteRejection(entry: JournalEntry, error: AppError, cause: string): Rep
   return reply
 }
 
-/** What is told of a fault of ours that may pass: its own reason, where that is one of `unavailable`. */
+/** Returns the error for a temporary fault of the service. The reason of an `unavailable` fault is kept. */
 export function sendAgain(message: string, fault: AppError, retryAfterS = 1): AppError {
   const reason = fault.code === "unavailable" ? reasonOf(fault) : "unavailable"
   return AppError.from({ code: "unavailable", message, details: { reason } }, { retryAfterS, cause: fault })
@@ -221,14 +221,14 @@ export function reasonOf({ details, code }: AppError): string {
   return String(details.reason ?? code)
 }
 
-// What the journal shows of an event that ended before its body was read: as much as may be shown of what nobody vouches
-// for, cut short and without what is named like a secret.
+// Journal preview of an event that ended before its body was read. It shows only fields that are safe for unverified requests,
+// cut short and without fields named like secrets.
 
-/** Longer bodies are told by headers and size alone. */
+/** For a longer body the preview has only headers and size. */
 const maxParsedBytes = 65_536
 const maxPreview = 500
 
-/** "" for events without a request. */
+/** Returns "" for events without a request. */
 function previewOfUnread({ request, visible }: EventContext): string {
   if (visible.body !== "") return previewOfText(visible.body)
   if (!request) return ""
@@ -236,7 +236,7 @@ function previewOfUnread({ request, visible }: EventContext): string {
   return text === undefined ? headersAndSize(request.headers, request.body.length) : previewOfText(text, maxPreview)
 }
 
-/** Whether the event is marked as a test, by its header or its body. */
+/** Returns true if the header or the body marks the event as a test. */
 function saysTest({ isTest, visible, request }: EventContext): boolean {
   if (isTest) return true
   const text = visible.body === "" ? request && textOf(request) : visible.body
@@ -244,7 +244,7 @@ function saysTest({ isTest, visible, request }: EventContext): boolean {
   return (parsedJson(text) as { is_test?: unknown } | null | undefined)?.is_test === true
 }
 
-/** As JSON text; undefined for what is too large, or is not text. */
+/** Returns the body as JSON text, or undefined if it is too large or not text. */
 function textOf({ body, headers }: InboundRequest): string | undefined {
   if (body.length === 0 || body.length > maxParsedBytes) return undefined
   const type = headers["content-type"]

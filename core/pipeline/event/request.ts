@@ -1,10 +1,10 @@
-// Reading a request: its query and headers as plain records, with and without what was only there as proof.
+// Reads the query and headers of a request as plain records, with or without the proof.
 import type { InboundRequest } from "../../contract/auth-mode.ts"
 import { isRecord } from "../../kernel/json.ts"
 
 type Query = Record<string, string | string[]>
 
-/** Headers that say nothing to a pipeline and only something to an attacker, or to the connection. */
+/** Headers without a use for pipelines. They concern the connection, or are useful to an attacker. */
 const hiddenHeaders = new Set([
   "authorization",
   "cookie",
@@ -15,7 +15,7 @@ const hiddenHeaders = new Set([
   "upgrade",
 ])
 
-/** Headers as text, lists joined; never credentials, nor those named as proof. */
+/** Returns headers as text with joined lists. Leaves out credentials and headers of the proof. */
 export function shownHeaders(headers: InboundRequest["headers"], proof: readonly string[] = []): Record<string, string> {
   const out: Record<string, string> = {}
   for (const name in headers) {
@@ -41,7 +41,7 @@ export function parseQuery(text: string): Query {
   return out
 }
 
-/** The record less the named entries; the same object when there is nothing to take out. */
+/** Returns the record without the named entries. Returns the same object if there are no names. */
 export function withoutProof<T extends Record<string, unknown>>(record: T, names: readonly string[] | undefined): T {
   if (!names || names.length === 0) return record
   const out = { ...record }
@@ -62,7 +62,7 @@ const plainHeaders = new Set([
   "date",
 ])
 
-/** What an entry holds of a request that was refused unread: header names, the values that cannot be proof, and the size. */
+/** Describes a request that was refused unread: header names, safe header values and the size. */
 export function headersAndSize(headers: InboundRequest["headers"], size: number | undefined): string {
   const shown: Record<string, string> = {}
   for (const name in headers) {
@@ -73,7 +73,7 @@ export function headersAndSize(headers: InboundRequest["headers"], size: number 
   return JSON.stringify({ headers: shown, size: size ?? null })
 }
 
-/** JSON text without the fields at the dotted paths; undefined where it is not JSON. Long integers keep their digits. */
+/** Returns JSON text without the fields at the dotted paths, or undefined if it is not JSON. Long integers keep their digits. */
 export function withoutFields(text: string, paths: readonly string[]): string | undefined {
   try {
     const body = JSON.parse(text, exactNumbers) as unknown
@@ -89,7 +89,7 @@ function exactNumbers(_key: string, value: unknown, context?: { source?: string 
   return context?.source === undefined ? value : rawJson(context.source)
 }
 
-/** Known to the runtime, not yet to the language's declarations. */
+/** The runtime has `rawJSON`, but TypeScript's declarations do not yet. */
 const { rawJSON: rawJson } = JSON as unknown as { rawJSON: (text: string) => unknown }
 
 function remove(body: unknown, path: string): void {
@@ -101,7 +101,7 @@ function remove(body: unknown, path: string): void {
   const names = path.split(".")
   const last = names.pop() ?? ""
   let at: unknown = body
-  // A step through a list is its position.
+  // A path segment into a list is an index.
   for (const name of names)
     at = typeof at === "object" && at !== null && Object.hasOwn(at, name) ? (at as Record<string, unknown>)[name] : undefined
   if (isRecord(at)) delete at[last]

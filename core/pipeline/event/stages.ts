@@ -131,7 +131,7 @@ export class StageRunner {
   }
 }
 
-/** Gathers what comes one by one until a moment that the first of it schedules, and hands it on in groups. */
+/** Collects items until a scheduled moment, then passes them on in groups. The first item schedules the moment. */
 class Gathering<T> {
   readonly #schedule: (run: () => void) => void
   readonly #run: (group: T[]) => void
@@ -148,7 +148,7 @@ class Gathering<T> {
     if (this.#items.push(item) === 1) this.#schedule(() => this.#handOn())
   }
 
-  /** What comes meanwhile is gathered for the next time. */
+  /** New items during the run wait for the next group. */
   #handOn(): void {
     const items = this.#items
     this.#items = []

@@ -1,12 +1,12 @@
-// Renames fields that no store holds, in JSON text: a NUL in a name becomes `_`, and `__proto__` becomes `___proto__`.
-// The text is not parsed here, since a megabyte of JSON takes long to parse.
+// Renames fields with unstorable names in JSON text: a NUL in a name becomes `_`, and `__proto__` becomes `___proto__`. It does
+// not parse the text, because a megabyte of JSON takes long to parse.
 import type { StepWarning } from "../../contract/action.ts"
 import { endOfString, isName } from "../../kernel/json-shape.ts"
 import { childPointer } from "../findings.ts"
 
 const suspect = /\\u0000|"__proto__"/
 const maxShown = 80
-/** Renamed fields of one body. Each is looked for in the whole text. */
+/** Maximum renamed fields of a body. Each rename searches the whole text. */
 const maxRenamed = 20
 const maxTries = 10
 
@@ -31,14 +31,14 @@ export function withStorableNames(text: string, warn: (warning: StepWarning) => 
   return from === 0 ? text : out + text.slice(from)
 }
 
-/** As it stands in JSON text, between its quotes. */
+/** The name is raw JSON text, between its quotes. */
 function storableName(name: string): string {
   if (name === "__proto__") return "___proto__"
-  // The escape of a backslash may stand before the text u0000.
+  // An escaped backslash may precede the text u0000.
   return name.includes("\\u0000") ? name.replaceAll(/\\(u0000|.)/g, (written, kind) => (kind === "u0000" ? "_" : written)) : name
 }
 
-/** Returns a name that the text does not hold yet. No value is overwritten. */
+/** Returns a name absent from the text, so no value is overwritten. */
 function freeName(name: string, text: string, given: ReadonlySet<string>): string | undefined {
   for (let n = 1; n <= maxTries; n++) {
     const free = n === 1 ? name : `${name}_${n}`

@@ -16,11 +16,14 @@ export type SandboxFailure = SandboxResult & { ok: false }
 export interface TransformServices {
   readonly sandbox: Sandbox
   readonly stamp: Stamper
-  /** Whether the payload is wanted back even where no template reads it. */
+  /** Returns the payload even if no template reads it. */
   readonly wantsPayload?: boolean
 }
 
-/** Leaves event, payload, envelope and stamp in the context. Resolves to what the sandbox refused it with. A promise only where it is waited for. */
+/**
+ * Sets event, payload, envelope and stamp of the context. Returns the failure of the sandbox, if any. Returns a promise only for
+ * asynchronous work.
+ */
 export function transform(event: EventContext, services: TransformServices): Promise<SandboxFailure | undefined> | undefined {
   const { loaded, visible, stored, graph } = event
   const received_at = event.receivedAt
@@ -50,7 +53,7 @@ function accepted(event: EventContext, result: MappedResult, stamp: Stamper): Pr
   return undefined
 }
 
-/** Parses each text in a turn of its own. */
+/** Parses each text in its own turn. */
 async function acceptLarge(event: EventContext, result: MappedResult, stamp: Stamper): Promise<undefined> {
   await ownTurn()
   const payload = parsed(result.payload)
@@ -101,7 +104,7 @@ function holdsLostText(json: string): boolean {
 
 const fields = Object.entries(PageEnvelope.shape)
 
-/** Each field by itself: one that is not as it should be is left out, with a warning, and the event goes on. Null is unset. */
+/** Parses each field separately. An invalid field is dropped with a warning, and the event continues. Null means unset. */
 function readEnvelope(given: Json, warnings: EntryWarning[]): PageEnvelope {
   const whole = PageEnvelope.safeParse(given)
   if (whole.success) return whole.data
@@ -116,10 +119,10 @@ function readEnvelope(given: Json, warnings: EntryWarning[]): PageEnvelope {
   return page
 }
 
-/** Bytes or characters. A shorter text is read in less time than a turn of the event loop costs. */
+/** Bytes or characters. A shorter text takes less time than a turn of the event loop. */
 const largeLength = 65_536
 
-/** Each stage of a large event takes milliseconds. It starts in a turn of its own, so other work runs between stages. */
+/** Each stage of a large event takes milliseconds. It starts in its own turn, so other work runs between stages. */
 export function isLarge(text: { readonly length: number }): boolean {
   return text.length >= largeLength
 }

@@ -1,5 +1,5 @@
-// Limits events in flight: as a whole, for one organization and for one pipeline, so that the flood of one leaves the
-// others their share. The last quarter is for organizations that hold less than an even share.
+// Limits events in flight: in total, per organization and per pipeline. A flood from one sender leaves a share for the others.
+// The last quarter is for organizations below an even share.
 import type { StoredPipeline } from "../source.ts"
 
 export interface ConcurrencyLimits {
@@ -27,18 +27,18 @@ export class ConcurrencyLimiter {
     return this.#all >= this.#limits.all
   }
 
-  /** Whether an event of the pipeline could start now. */
+  /** Returns true if an event of the pipeline could start now. */
   canAcquire({ id, organization }: StoredPipeline): boolean {
     const { all, organization: perOrganization, pipeline: perPipeline } = this.#limits
     const ofOrganization = this.#organizations.get(organization.id) ?? 0
     const ofPipeline = this.#pipelines.get(id) ?? 0
     if (this.#all >= all || ofOrganization >= perOrganization || ofPipeline >= perPipeline) return false
-    // Even among those who are here and one more, who may come.
+    // An even share among the current organizations and a newcomer.
     const share = all / (this.#organizations.size + 1)
     return this.#all < (all * 3) / 4 || ofOrganization < share
   }
 
-  /** Takes a slot, to be given back by `release`; false when there is none. */
+  /** Acquires a slot for a later `release`. Returns false if no slot is free. */
   tryAcquire(pipeline: StoredPipeline): boolean {
     if (!this.canAcquire(pipeline)) return false
     const { id, organization } = pipeline

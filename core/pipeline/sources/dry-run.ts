@@ -1,5 +1,5 @@
-// A dry run: the event processor with a commit that only reports. Schema, transform, templates and staging are the real
-// ones; actions that would reach outside say what they would send instead.
+// A dry run uses the event processor with a committer that only reports. Schema, transform, templates and staging are real.
+// Outbound actions return a preview instead.
 import type { Json } from "../../contract/collection.ts"
 import { PageEnvelope } from "../../contract/envelope.ts"
 import { AppError } from "../../kernel/errors.ts"
@@ -17,7 +17,7 @@ import type { StoredPipeline } from "../source.ts"
 import type { TemplateRenderer } from "../template/renderer.ts"
 import { newEntry, type SourceServices } from "./source-services.ts"
 
-/** Keeps nothing, and tells nobody. */
+/** Stores no data and sends no announcement. */
 const report: Committer = {
   takesOwnEntry: () => true,
   fold: (_stored, entry) => entry.id,
@@ -86,7 +86,7 @@ async function reportOf(event: EventContext, sends: Json[], renderer: TemplateRe
   return { ...told, steps, effects }
 }
 
-/** The graph up to the reply as it is, and then what would be done after it. */
+/** Runs the graph up to the reply, then previews the deferred steps. */
 async function runRehearsed(execution: Execution, services: ImmediateServices): Promise<Failure | null> {
   const failure = await runImmediate(execution, services)
   if (failure) return failure
@@ -98,7 +98,7 @@ async function runRehearsed(execution: Execution, services: ImmediateServices): 
   return null
 }
 
-/** Instead of a deferred action: what it would do, once an element. */
+/** Replaces a deferred action with previews of its effects, one per element. */
 async function rehearsed(execution: Execution, step: Step, renderer: TemplateRenderer, sends: Json[]): Promise<StepOutcome> {
   try {
     const shown = await previews(execution, step, renderer)
@@ -112,7 +112,7 @@ async function rehearsed(execution: Execution, step: Step, renderer: TemplateRen
   }
 }
 
-/** undefined where its condition says no. */
+/** Returns undefined if the step's condition is false. */
 async function previews(execution: Execution, step: Step, renderer: TemplateRenderer): Promise<Json[] | undefined> {
   const configs = await renderedConfigs(execution, step, renderer)
   return configs?.map((config) => {

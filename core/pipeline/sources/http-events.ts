@@ -78,10 +78,9 @@ function tracedEvent({ stored, entry, rawHeaders }: EventContext, run: () => Pro
   )
 }
 
-// Providers that first ask an endpoint to prove itself: the auth mode knows the answer; a secret that arrives with the
-// question is stored once.
+// Answers the handshake of a provider. The auth mode computes the answer. A secret in the request is stored once.
 
-/** undefined, at once, for what is not a handshake. */
+/** Returns undefined immediately if the request is not a handshake. */
 export function takeHandshake(
   loaded: LoadedPipeline,
   request: InboundRequest,
@@ -98,7 +97,7 @@ async function keepAndAnswer(
   source: PipelineSource,
 ): Promise<HttpAnswer> {
   const { deliveredSecret } = answer
-  // The provider must not sign with a secret that the pipeline does not have.
+  // Without this refusal the provider would sign with a secret unknown to the pipeline.
   if (deliveredSecret !== undefined && !(await source.keepDeliveredSecret(loaded.stored, deliveredSecret))) return { status: 409, body: "" }
   return {
     status: answer.status,

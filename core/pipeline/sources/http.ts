@@ -1,5 +1,5 @@
-// The HTTP side of inbound events: finds the pipeline, reads the body within its bounds, hands the event on, writes the
-// answer. Raw node:http, no router, no middleware: this is the hot path.
+// HTTP entry of inbound events: finds the pipeline, reads the body within its bounds, processes the event and writes the answer.
+// It uses raw node:http without router or middleware, because this is the hot path.
 import type { IncomingMessage, ServerResponse } from "node:http"
 import type { InboundRequest } from "../../contract/auth-mode.ts"
 import { type InboundHandler, inboundPrefix } from "../../contract/route.ts"
@@ -23,17 +23,17 @@ export interface HttpServices extends SourceServices {
   readonly source: () => PipelineSource
   readonly log: Logger
   readonly maxBodyBytes: number
-  /** Bytes that the files of a form may add. */
+  /** Maximum additional bytes for the files of a form. */
   readonly maxFileBytes: () => number
   readonly limits: ConcurrencyLimits
-  /** Base of the URL that providers know; no trailing slash. */
+  /** Base of the public URL for providers, without a trailing slash. */
   readonly publicUrl: () => string
   readonly addressOf: (request: IncomingMessage) => string
   readonly countUnknown: () => void
   readonly unserved: UnservedRequests
-  /** Aborts what events wait for. */
+  /** Aborts the waits of events. */
   readonly breakOff: () => void
-  /** Throws `unavailable` when this node may not act on what it remembers. */
+  /** Throws `unavailable` if this node's lease does not cover its cached state. */
   readonly assertLease: () => void
 }
 
@@ -45,25 +45,25 @@ const tooMany = new AppError(
   { retryAfterS: 1 },
 )
 
-/** Nothing longer is looked up, nor kept among the unknown ones. */
+/** A longer endpoint is neither looked up nor cached as unknown. */
 const maxEndpointLength = 64
 
-/** Bodies that come in one piece count for an instant only; this is for those that do not. */
+/** Budget for incomplete bodies. A body in one piece needs the budget only for an instant. */
 const minIncompleteBytes = 64 << 20
 
 const unexpected = answerError(new AppError("internal", "The service failed to process the request.", { reason: "internal" }))
 
-/** One request and its response. */
+/** A request with its response. */
 interface Exchange {
   readonly request: IncomingMessage
   readonly response: ServerResponse
   readonly requestId: string
-  /** A body arrives outside of it. */
+  /** The body arrives outside this scope. */
   readonly scope: RequestScope | undefined
   readonly endpoint: string
   readonly query: string
   receivedAt: number
-  /** Whose slot it holds, once it holds one. */
+  /** Owner of the acquired slot, if any. */
   slot: StoredPipeline | undefined
 }
 
@@ -88,7 +88,7 @@ export class HttpSource implements InboundHandler {
     this.#services.breakOff()
   }
 
-  /** Callbacks, no promises, where nothing is waited for. */
+  /** Uses callbacks instead of promises for synchronous work. */
   handle(request: IncomingMessage, response: ServerResponse, requestId: string): void {
     const target = request.url ?? ""
     const mark = target.indexOf("?")
@@ -108,7 +108,7 @@ export class HttpSource implements InboundHandler {
     else this.#find(exchange, (loaded) => this.#begin(exchange, loaded))
   }
 
-  /** Calls `found` at once where the pipeline is in memory. */
+  /** Calls `found` synchronously if the pipeline is in memory. */
   #find(exchange: Exchange, found: (loaded: LoadedPipeline | null) => void): void {
     try {
       const loaded = this.#services.pipelines.byEndpoint(exchange.endpoint)
@@ -135,15 +135,15 @@ export class HttpSource implements InboundHandler {
       return
     }
     if (this.#refusePaused(exchange, loaded)) return
-    // A slot is taken once the body is complete: half a body takes none.
+    // An event acquires a slot after its body is complete. An incomplete body needs no slot.
     if (!this.#limiter.canAcquire(loaded.stored)) {
       this.#shed(exchange, loaded)
       return
     }
     exchange.receivedAt = this.#services.clock.now()
     readBody(request, { limit: this.#limitOf(request, loaded), budget: this.#budget }, (read, sent) => {
-      // Looked up again: a change made while the body came in (a secret rotated, the pipeline disabled) counts. From here
-      // to the event's being counted as in flight nothing is awaited.
+      // Looks the pipeline up again, because a change may have happened while the body arrived: a rotated secret or a disabled
+      // pipeline. From here until the event counts as in flight, all steps are synchronous.
       if (read === "aborted") this.#end(exchange, undefined)
       else if (read === "no_capacity") this.#shed(exchange, loaded)
       else this.#find(exchange, (current) => this.#take(exchange, current, read, sent))
@@ -186,7 +186,10 @@ export class HttpSource implements InboundHandler {
     } else this.#end(exchange, answer)
   }
 
-  /** Not async, so that nothing comes between the look-up and the event's being counted. undefined where nothing is taken. */
+  /**
+   * Synchronous, so the event counts as in flight right after the look-up. Returns undefined if the pipeline does not accept the
+   * request.
+   */
   #received(
     exchange: Exchange,
     loaded: LoadedPipeline,
@@ -216,7 +219,7 @@ export class HttpSource implements InboundHandler {
     return intake ? answerOf(intakes.take(intake, loaded, request, address)) : this.events.receive(loaded, request, address)
   }
 
-  /** A paused organization keeps its data as it is, so the refusal leaves no entry. */
+  /** A paused organization does not change its data, so the refusal writes no entry. */
   #refusePaused(exchange: Exchange, { stored }: LoadedPipeline): boolean {
     try {
       this.#services.pauses.refuse(stored.organization.id)
@@ -242,17 +245,17 @@ export class HttpSource implements InboundHandler {
     this.#end(exchange, answerError(tooMany))
   }
 
-  /** Before its life as an event began. */
+  /** Ends a request that failed before it became an event. */
   #unserved(exchange: Exchange, error: unknown): void {
     exchange.request.resume()
     this.#end(exchange, answerError(this.#services.unserved.refusal(error, exchange.endpoint)))
   }
 
-  /** Every request ends here, once; without an answer where its sender is gone. */
+  /** Ends every request exactly once. If the sender is gone, there is no answer. */
   #end(exchange: Exchange, answer: HttpAnswer | undefined): void {
     const { request, response, requestId, slot } = exchange
     if (slot) this.#limiter.release(slot)
-    // A rejection without a handler has failed the request meanwhile.
+    // An unhandled rejection may have failed the request meanwhile.
     if (!answer || response.writableEnded) return
     try {
       writeAnswer(response, answer, requestId, request.headers.origin)

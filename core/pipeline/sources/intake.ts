@@ -1,5 +1,5 @@
-// Requests to a pipeline whose events a plugin takes itself: verified and read as any, then handed over whole. What the
-// plugin makes of one request, many events say, is journalled through here.
+// Passes requests to the intake of a plugin after the usual verification and read. The plugin may split a request into many
+// events. It journals them through this file.
 import type { Reply } from "../../contract/action.ts"
 import type { InboundRequest } from "../../contract/auth-mode.ts"
 import type { Caller } from "../../contract/caller.ts"
@@ -43,7 +43,7 @@ export class IntakeSource {
     )
   }
 
-  /** Runs one journalled event again; `draft` is the entry that tells of it. */
+  /** Replays a journalled event. `draft` is the new entry. */
   async replay(
     intake: Intake,
     loaded: LoadedPipeline,
@@ -71,7 +71,7 @@ export class IntakeSource {
         id: entry.id,
         journal: this.#journal(loaded, entry),
       })
-      // Its parts were counted one by one.
+      // The intake counts the parts.
       event.isCounted = false
       return reply
     } catch (error) {

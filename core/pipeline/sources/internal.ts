@@ -1,4 +1,4 @@
-// Events from inside: `POST …/events` and `pipeline.send`. Nothing to verify; all else is as for events from outside.
+// Internal events of `POST …/events` and `pipeline.send`. They skip verification. Otherwise they are like external events.
 import { AppError } from "../../kernel/errors.ts"
 import { derivedUuidInOrder } from "../../kernel/ids.ts"
 import type { EventResult, InternalEvent } from "../engine.ts"

@@ -1,5 +1,5 @@
-// A journalled event again, from what was kept of it, as a new entry that names the first. Rows and idempotency keys are
-// those of the first execution.
+// Replays a journalled event from its stored payload. The new entry refers to the first entry. Rows and idempotency keys are the
+// same as in the first execution.
 import type { Caller } from "../../contract/caller.ts"
 import { PageEnvelope } from "../../contract/envelope.ts"
 import { AppError } from "../../kernel/errors.ts"
@@ -51,7 +51,7 @@ export class ReplaySource {
     return await this.#again(loaded, origin, draft)
   }
 
-  /** The event's first execution. */
+  /** Returns the event's first execution. */
   async #originOf({ organization }: StoredPipeline, entry: JournalEntry): Promise<JournalEntry> {
     const id = entry.replay_of ?? entry.repeat_of ?? entry.id
     if (id === entry.id) return entry

@@ -1,4 +1,4 @@
-// What every source of events works with.
+// Services of every event source.
 import type { Pauses } from "../../contract/pauses.ts"
 import type { Store } from "../../contract/store.ts"
 import type { Clock } from "../../kernel/clock.ts"
@@ -25,7 +25,7 @@ export interface SourceServices {
   readonly pauses: Pauses
 }
 
-/** An entry with nothing decided yet, of an event that came now unless told otherwise. */
+/** Creates an undecided entry. The default receipt time is now. */
 export function newEntry(
   { clock, ids, entriesDays }: Pick<SourceServices, "clock" | "ids" | "entriesDays">,
   { stored, graph }: Pick<LoadedPipeline, "stored" | "graph">,
@@ -43,7 +43,7 @@ export function newEntry(
   })
 }
 
-/** Processes an event from inside. Throws where it is to be retried. */
+/** Processes an internal event. Throws if the caller must retry. */
 export async function processInternal(processor: EventProcessor, event: EventContext, stages: readonly Stage[]): Promise<EventResult> {
   const reply = await processor.process(event, stages)
   if (event.fault) throw event.fault
@@ -51,7 +51,7 @@ export async function processInternal(processor: EventProcessor, event: EventCon
   return { execution_id: event.journalId, status: event.entry.status, reply: { status: reply.status, headers, body: reply.body } }
 }
 
-/** Only an active pipeline takes events; a disabled one where the caller insists. */
+/** Refuses events of an inactive pipeline. `force` allows a disabled pipeline. */
 export function refuseInactive({ slug, document }: StoredPipeline, force: boolean): void {
   const { state } = document
   if (state === "active" || (force && state === "disabled")) return

@@ -1,6 +1,6 @@
-// Requests that the service itself could not serve: answered 503, or 500 where sending them again would not help. They are
-// counted by reason and logged at a bounded rate, whether it was before their life as an event began (this node may not
-// act, the pipeline cannot be loaded), when they have no journal entry, or within it.
+// Requests that the service failed to serve: 503, or 500 if a retry would not help. It counts them by reason and logs them at a
+// bounded rate. Some failed before they became an event, for example because this node may not act or the pipeline cannot be
+// loaded. These have no journal entry.
 
 import type { Clock } from "../../kernel/clock.ts"
 import { AppError } from "../../kernel/errors.ts"
@@ -16,16 +16,16 @@ export class UnservedRequests {
     this.#count = count
   }
 
-  /** Of an event that had begun; `fault` is what its sender is told. */
+  /** Notes the failure of an event. `fault` is the error for the sender. */
   note(fault: AppError): void {
     if (fault.code !== "unavailable" && fault.code !== "internal") return
     const reason = reasonOf(fault)
     this.#count(reason)
-    // A defect is logged where it is met, with its event.
+    // A defect is already logged with its event.
     if (fault.code === "unavailable") this.#unavailable(reason, fault.cause ?? fault)
   }
 
-  /** Of a request that is not an event yet. Returns the error for its sender. */
+  /** Notes the failure of a request before it became an event. Returns the error for the sender. */
   refusal(error: unknown, endpoint: string): AppError {
     const reason = error instanceof AppError ? reasonOf(error) : "internal"
     this.#count(reason)
@@ -34,7 +34,7 @@ export class UnservedRequests {
       return new AppError("internal", "The service failed to process the request.", { reason: "internal" })
     }
     if (error.code === "data_loss") {
-      // Sending it again would not help: somebody must put back what is lost.
+      // A retry would not help. An operator must restore the lost data.
       this.#log.error(`${reason} ${endpoint}`, { err: error, endpoint }, "a pipeline cannot accept events: data that it needs is lost")
       return new AppError("data_loss", "This pipeline cannot accept events until an operator has repaired it.", { reason: "unreadable" })
     }
