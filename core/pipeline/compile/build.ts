@@ -1,4 +1,4 @@
-// From drafts to the steps of a graph: deadlines and retries settled, conditions and lists made strict.
+// Builds the steps of a graph from drafts. Resolves deadlines and retries, and makes conditions and lists strict.
 import type { Json } from "../../contract/collection.ts"
 import { defaultRetry, type RetryPolicy } from "../../contract/job.ts"
 import { AppError } from "../../kernel/errors.ts"
@@ -6,7 +6,7 @@ import { kindOf } from "../../kernel/zod-problems.ts"
 import type { Evaluate, Step } from "../graph.ts"
 import type { Draft } from "./steps.ts"
 
-/** Most elements that `for_each` takes. */
+/** Maximum elements of `for_each`. */
 const maxElements = 1_000
 
 const timeouts = { commit: 5_000, awaited: 10_000, deferred: 60_000 }
@@ -17,7 +17,7 @@ export function timeoutOf(draft: Draft, deferred: boolean): number {
   return draft.action?.timing === "deferred" ? timeouts.awaited : timeouts.commit
 }
 
-/** undefined when the draft's action or config is unsound; that has been reported. */
+/** Returns undefined if the draft's action or config is invalid. That problem is already reported. */
 export function buildStep(draft: Draft, needs: readonly string[], deferred: boolean): Step | undefined {
   const { action, config, common } = draft
   if (!action || !config) return undefined
@@ -39,7 +39,7 @@ export function buildStep(draft: Draft, needs: readonly string[], deferred: bool
   }
 }
 
-/** Before the reply somebody waits: another try only where the document asks for it. */
+/** A sender waits before the reply, so an immediate step retries only if the document requests it. */
 function retryOf({ common }: Draft, deferred: boolean): RetryPolicy {
   const given = common.retry
   return {
@@ -50,7 +50,7 @@ function retryOf({ common }: Draft, deferred: boolean): RetryPolicy {
   }
 }
 
-/** Nothing counts as false: the step that would have given the value may have been skipped. */
+/** Null counts as false, because the step with the value may have been skipped. */
 function condition(evaluate: Evaluate<unknown>, id: string): Evaluate<boolean> {
   return (scope) => {
     const result = evaluate(scope)

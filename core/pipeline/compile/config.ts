@@ -1,5 +1,5 @@
-// An action's own fields, compiled: checked against the action's schema once, its template slots found and parsed, and
-// the whole turned into one function that renders a checked config for each event, or always gives the same one.
+// Compiles the fields of an action. It checks them against the action's schema once and parses the template slots. The result is
+// a function: it renders and checks a config per event, or returns a constant config.
 import type { z } from "zod"
 import type { AnyAction } from "../../contract/action.ts"
 import type { Json } from "../../contract/collection.ts"
@@ -12,7 +12,7 @@ import type { Evaluate } from "../graph.ts"
 import { compileJson, type PlacedRead, type TemplateProblem } from "../template.ts"
 
 export interface CompiledConfig {
-  /** What the schema made of the fields, slots included; undefined when they do not fit. */
+  /** Output of the schema, including slots. undefined for invalid fields. */
   readonly parsed: unknown
   readonly evaluate: Evaluate<unknown>
   readonly reads: readonly PlacedRead[]
@@ -20,13 +20,13 @@ export interface CompiledConfig {
   readonly templateProblems: readonly TemplateProblem[]
 }
 
-/** `fields` are the action's own, without the common ones; they stand at `pointer`. Never throws. */
+/** `fields` are the action's own fields at `pointer`, without the common fields. Never throws. */
 export function compileConfig(action: AnyAction, fields: unknown, pointer: string, commonFields: readonly string[]): CompiledConfig {
   const notes = new Notes()
   const parsed = action.config.safeParse(fields)
   if (!parsed.success) {
     const problems = schemaProblems({ issues: parsed.error.issues, schema: action.config, value: fields, alsoKnown: commonFields }, pointer)
-    // The templates are checked all the same, so that all there is to say is said at once.
+    // Checks the templates as well, so a single report has all problems.
     const { reads, problems: templateProblems } = compileJson(fields as never, pointer)
     return { parsed: undefined, evaluate: () => undefined, reads, schemaProblems: problems, templateProblems }
   }
@@ -51,7 +51,7 @@ class Notes {
     this.#constants.set(slot, value)
   }
 
-  /** The value with its slots replaced by what they always are. */
+  /** Replaces the slots of a value with their constants. */
   constant(value: unknown): unknown {
     if (value instanceof TemplateSlot) return this.#constants.get(value)
     if (Array.isArray(value)) return value.map((element) => this.constant(element))
@@ -60,7 +60,7 @@ class Notes {
   }
 }
 
-/** undefined when nothing in the value is rendered. */
+/** Returns undefined if the value contains no template. */
 function compileValue(value: unknown, pointer: string, root: string, notes: Notes): Evaluate<unknown> | undefined {
   if (value instanceof TemplateSlot) return compileSlot(value, pointer, root, notes)
   if (Array.isArray(value)) {
@@ -79,7 +79,7 @@ function compileValue(value: unknown, pointer: string, root: string, notes: Note
   return fields.every(([, part]) => part === undefined) ? undefined : objectOf(fields)
 }
 
-// These hold what they render and nothing else: they are kept for every step of every pipeline in use.
+// These closures keep references only to their rendered parts. They stay in memory for every step of every pipeline in use.
 
 function listOf(fixed: readonly unknown[], parts: readonly (Evaluate<unknown> | undefined)[]): Evaluate<unknown> {
   return (scope) => fixed.map((element, index) => (parts[index] ? parts[index](scope) : element))
@@ -145,7 +145,7 @@ interface SchemaProblem {
   readonly message: string
 }
 
-/** `pointer` is where the checked value stands. */
+/** `pointer` is the place of the checked value. */
 export function schemaProblems(refused: RefusedValue, pointer: string): SchemaProblem[] {
   const { problems, count } = zodProblems(refused)
   const found = problems.map(({ kind, path, message }): SchemaProblem => {
@@ -156,9 +156,9 @@ export function schemaProblems(refused: RefusedValue, pointer: string): SchemaPr
   return more > 0 ? [...found, { rule: "invalid-field", pointer, message: `${more} more problems here.` }] : found
 }
 
-// A config in which nothing is a template, such as one that a person approved: checked by the action's schema, values as they are.
+// Checks a config without templates against the action's schema, for example an approved config. Its values are literal.
 
-/** Throws `invalid_argument` that names the fields; their paths begin with `path`. */
+/** Throws `invalid_argument` with the invalid fields. Their paths begin with `path`. */
 export function literalConfig(action: AnyAction, value: Json, path: string): unknown {
   const parsed = action.config.safeParse(value)
   if (!parsed.success) throw refusal(action, path, fieldProblems({ schema: action.config, value, issues: parsed.error.issues }))

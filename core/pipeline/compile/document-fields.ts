@@ -1,5 +1,5 @@
-// The document's own fields, each checked by itself, so that a problem in one does not hide those of the others. What
-// does not fit is reported and stands as its default for the rest of the compilation.
+// Checks each field of the document separately, so a problem in a field does not hide other problems. An invalid field is
+// reported and replaced by its default.
 import type { z } from "zod"
 import { didYouMean } from "../../kernel/guess.ts"
 import { protoKey } from "../../kernel/json.ts"
@@ -9,10 +9,10 @@ import { childPointer, pointerTo } from "../findings.ts"
 import { schemaProblems } from "./config.ts"
 import type { Report } from "./report.ts"
 
-/** The document with every field present, and the actions as they were given. */
+/** The document with every field present, and the original actions. */
 export interface CheckedDocument {
   readonly document: PipelineDocument
-  /** False where a field's value was refused and the default stands for it. */
+  /** Returns false for an invalid field with a default in its place. */
   readonly sound: (field: keyof PipelineDocument) => boolean
 }
 
@@ -22,12 +22,12 @@ export interface RawAction {
 }
 
 const fields: Record<string, z.ZodType> = { slug: PipelineDocument.shape.slug, ...documentFields }
-/** What fields that are left out stand for; the name alone must be given. */
+/** Defaults of absent fields. Only the name is required. */
 const fallbacks = PipelineDocument.parse({ name: "?" })
 const maxDepth = 100
-/** Unknown fields that are named one by one. */
+/** Maximum unknown fields to report individually. */
 const maxUnknown = 50
-/** Maximum values of a document, without its schema: more take too long to check, and no person writes them. */
+/** Maximum values of a document, without its schema. A larger document takes too long to check, and no person writes it. */
 const maxValues = 20_000
 
 export const commonFieldNames: readonly string[] = Object.keys(CommonActionFields.shape)
@@ -49,16 +49,16 @@ export function checkDocument(given: unknown, report: Report): CheckedDocument |
     if (taken === undefined) refused.add(key)
     else if (taken.value !== undefined) document[key] = taken.value
   }
-  // Reported above. What compiling costs grows with the square of the steps, so nothing more is looked at.
+  // The excess is already reported. Compile time grows with the square of the steps, so compilation ends here.
   if ((document["pipeline"] as unknown[]).length > maxSteps) return undefined
   return { document: document as PipelineDocument, sound: (field) => !refused.has(field) }
 }
 
-/** What stands for the field from here on; undefined when its value was refused. */
+/** Returns the value of the field for later stages. Returns undefined if the value was refused. */
 function checkField(key: string, schema: z.ZodType, value: unknown, report: Report): { value: unknown } | undefined {
   const checked = schema.safeParse(value)
   if (checked.success) return { value: checked.data }
-  // The elements of these are checked one by one, each with the action it is.
+  // The elements of these fields are checked individually, with their action types.
   const elementwise = (key === "pipeline" && Array.isArray(value)) || (key === "handlers" && kindOf(value) === "an object")
   const issues = elementwise ? checked.error.issues.filter((issue) => issue.path.length === 0) : checked.error.issues
   for (const problem of schemaProblems({ issues, schema, value }, childPointer("", key))) {
@@ -86,7 +86,7 @@ function isReadable(given: unknown, report: Report): given is Record<string, unk
   return proto === undefined
 }
 
-/** How many values there are, at any depth; stops counting beyond `most`. */
+/** Counts values at any depth. Stops after `most`. */
 function countOf(value: unknown, most: number): number {
   if (typeof value !== "object" || value === null) return 1
   let count = 1
@@ -97,7 +97,7 @@ function countOf(value: unknown, most: number): number {
   return count
 }
 
-/** The objects among the elements; anything else is reported. */
+/** Returns the objects among the elements and reports the others. */
 export function rawActions(elements: readonly (readonly [pointer: string, element: unknown])[], report: Report): RawAction[] {
   return elements.flatMap(([pointer, element]) => {
     if (kindOf(element) === "an object") return [{ pointer, fields: element as Record<string, unknown> }]

@@ -1,5 +1,5 @@
-// What the compiler is lent: the action types and auth modes that are loaded, facts about a mode's verification, and the
-// sandbox that turns schema and transform into a program. Everything else it needs is in the document.
+// Inputs of the compiler besides the document: the loaded action types and auth modes, facts of verification, and the sandbox for
+// schema and transform.
 import { Actions, type AnyAction } from "../../contract/action.ts"
 import { type AnyAuthMode, AuthModes, type Verifier } from "../../contract/auth-mode.ts"
 import { Channels } from "../../contract/channel.ts"
@@ -12,26 +12,26 @@ export interface Named<T> {
   names(): readonly string[]
 }
 
-/** Of one use of an auth mode, where known: as its verifier would say. */
+/** Facts from the verifier of a configured auth mode. */
 export type AuthFacts = Pick<Verifier, "coversBody" | "retries" | "ackTimeoutS">
 
 export interface CompileEnvironment {
   readonly actions: Named<AnyAction>
   readonly authModes: Named<AnyAuthMode>
-  /** undefined when nothing is known; lints that depend on it then stay silent. */
+  /** Returns undefined if the facts are unknown. Dependent lints then report no finding. */
   readonly authFacts?: (mode: AnyAuthMode, config: unknown) => AuthFacts | undefined
   readonly compileProgram: (source: { schema: unknown; transform: string | null }) => ReturnType<Sandbox["compile"]>
-  /** Slug of the organization the pipeline is for; `org-slug.dataset-slug` of another is refused. */
+  /** Slug of the pipeline's organization. The compiler refuses `org-slug.dataset-slug` with another organization. */
   readonly organizationSlug?: string
-  /** Names of reserved channels; a trailing `:*` takes one more part. */
+  /** Names of reserved channels. A trailing `:*` matches an additional part. */
   readonly channels?: readonly string[]
-  /** The document is one that was saved before: what an action has come to refuse since is warned of, and it runs on. */
+  /** True for a document saved earlier. New errors of an action are then warnings, so the pipeline still runs. */
   readonly saved?: boolean
-  /** Where pointers stand in the text that the document came from. */
+  /** Locates pointers in the text of the document. */
   readonly locate?: Locate
 }
 
-/** What the registry knows, as the compiler takes it. */
+/** Returns the declared actions, auth modes and channels of the registry. */
 export function declared(registry: Registry): Pick<CompileEnvironment, "actions" | "authModes" | "channels"> {
   return {
     actions: { get: (type) => registry.get(Actions, type), names: () => registry.items(Actions).map((action) => action.type) },

@@ -1,20 +1,20 @@
-// Which step waits for which, and which run after the reply. Explicit `needs` and reads of a deferred step's result
-// defer a step; the list's own order only sorts steps within the same side of the reply.
+// Computes dependencies between steps, and the deferred steps. Explicit `needs` on a deferred step, or a read of its result,
+// defer a step. List order sorts only steps on the same side of the reply.
 import { didYouMean } from "../../kernel/guess.ts"
 import { childPointer } from "../findings.ts"
 import type { Report } from "./report.ts"
 import type { Draft } from "./steps.ts"
 
 export interface Ordering {
-  /** In an order that honours `needs`; of equals, the list's. Empty when the needs are circular. */
+  /** Order consistent with `needs`, then list order. Empty if the needs are circular. */
   readonly sorted: readonly Draft[]
   readonly needs: ReadonlyMap<string, readonly string[]>
   readonly deferred: ReadonlySet<string>
-  /** All that have finished before the step starts. */
+  /** All steps that finish before the step starts. */
   readonly ancestors: ReadonlyMap<string, ReadonlySet<string>>
 }
 
-/** `drafts` are those of the list, with ids that are all different. */
+/** `drafts` are the steps of the list, with unique ids. */
 export function order(drafts: readonly Draft[], report: Report): Ordering {
   const ids = new Set(drafts.map((draft) => draft.id))
   for (const draft of drafts) reportUnknownNeeds(draft, ids, report)
@@ -23,7 +23,7 @@ export function order(drafts: readonly Draft[], report: Report): Ordering {
   const listed: Draft[] = []
   for (const draft of drafts) {
     const explicit = draft.common.needs?.filter((need) => ids.has(need))
-    // What comes before it in the list, on its side of the reply or on the earlier one.
+    // Earlier steps of the list on the same side of the reply or before the reply.
     const before = listed.filter((one) => deferred.has(draft.id) || !deferred.has(one.id)).map((one) => one.id)
     needs.set(draft.id, explicit ? [...new Set(explicit)] : before)
     listed.push(draft)
@@ -115,7 +115,7 @@ function ancestorsOf(sorted: readonly Draft[], needs: ReadonlyMap<string, readon
   return ancestors
 }
 
-/** Without those that another one waits for already. */
+/** Removes needs already implied by other needs. */
 function direct(needs: readonly string[], ancestors: ReadonlyMap<string, ReadonlySet<string>>): string[] {
   return needs.filter((need) => !needs.some((other) => other !== need && ancestors.get(other)?.has(need)))
 }

@@ -1,4 +1,4 @@
-// Schema and transform, handed to the sandbox to be compiled; what it says of them becomes findings at their place.
+// Compiles schema and transform in the sandbox. Its problems become findings at their place.
 import { didYouMean } from "../../kernel/guess.ts"
 import { valueAt } from "../../kernel/json.ts"
 import { keysOf } from "../findings.ts"
@@ -7,7 +7,10 @@ import type { CheckedDocument } from "./document-fields.ts"
 import type { CompileEnvironment } from "./environment.ts"
 import type { Report } from "./report.ts"
 
-/** null where the pipeline has none, or where it does not compile, which is then reported. Rejects with `unavailable` where the sandbox cannot compile now. */
+/**
+ * Returns null if the pipeline has no program, or if the program does not compile and is reported. Rejects with `unavailable` if
+ * the sandbox cannot compile now.
+ */
 export async function compileProgram(
   { document, sound }: CheckedDocument,
   environment: CompileEnvironment,
@@ -23,7 +26,7 @@ export async function compileProgram(
 
 const schemaTypes = ["array", "boolean", "integer", "null", "number", "object", "string"]
 
-/** An unknown type fails each alternative of the meta-schema; the problem is one thing. */
+/** An unknown type fails every alternative of the meta-schema. This replaces the failures with a single problem. */
 function inWords(problem: ProgramProblem, schema: unknown): ProgramProblem {
   const { part, pointer } = problem
   if (part !== "schema" || !pointer?.endsWith("/type")) return problem

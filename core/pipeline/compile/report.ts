@@ -1,8 +1,8 @@
-// Where the parts of the compiler put what they find; pointers get their line and column here, once for all.
+// Collects the findings of the compiler, and adds line and column to their pointers.
 import { type Finding, finding, type RuleId } from "../findings.ts"
 import type { Locate, SourcePosition } from "../parse.ts"
 
-/** More findings than anybody reads are counted only, so that an answer stays small. */
+/** Maximum listed findings. Further findings are only counted, to bound the answer. */
 const maxFindings = 100
 const maxMessage = 500
 const maxPointer = 300
@@ -11,7 +11,7 @@ export class Report {
   readonly #found: Finding[] = []
   #omitted = 0
   #hasErrors = false
-  /** Rules whose warnings the document's author has read. */
+  /** Rules whose warnings the author acknowledged. */
   acknowledged: ReadonlySet<string> = new Set()
   readonly #locate: Locate | undefined
 
@@ -19,7 +19,7 @@ export class Report {
     this.#locate = locate
   }
 
-  /** At most 100, then one that counts the rest. */
+  /** Returns at most 100 findings, plus a finding with the count of the rest. */
   get findings(): readonly Finding[] {
     const last = this.#found.at(-1)
     if (!last || this.#omitted === 0) return this.#found
@@ -31,19 +31,19 @@ export class Report {
     return this.#hasErrors
   }
 
-  /** Whether more findings would only be counted. */
+  /** True if further findings would only be counted. */
   get isFull(): boolean {
     return this.#found.length >= maxFindings
   }
 
-  /** Counts findings that were not looked at one by one. */
+  /** Counts findings without a list entry. */
   omit(rule: RuleId, pointer: string, count: number): void {
     if (count <= 0) return
     if (!this.isFull) this.add(rule, pointer, `${count} more of these.`)
     else this.#omitted += count
   }
 
-  /** `inside` is a line and column within the text that stands at the pointer. */
+  /** `inside` is a line and column within the text at the pointer. */
   add(rule: RuleId, pointer: string, message: string, inside?: SourcePosition): void {
     this.push(finding(rule, pointer, message), inside)
   }

@@ -1,4 +1,4 @@
-// Compile-time facts of where events come from: the auth mode and its config, and what the source kind demands of them.
+// Checks the source of events: auth mode, its config and the requirements of the source kind.
 import { didYouMean } from "../../kernel/guess.ts"
 import { isRecord } from "../../kernel/json.ts"
 import { isFedFromInside } from "../document.ts"
@@ -7,7 +7,7 @@ import type { CheckedDocument } from "./document-fields.ts"
 import type { AuthFacts, CompileEnvironment } from "./environment.ts"
 import type { Report } from "./report.ts"
 
-/** What is known of the verification, for the lints. */
+/** Returns the facts of verification for the lints. */
 export function checkSource({ document, sound }: CheckedDocument, environment: CompileEnvironment, report: Report): AuthFacts | undefined {
   if (!sound("auth_mode")) return undefined
   const name = document.auth_mode

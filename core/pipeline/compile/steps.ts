@@ -1,4 +1,4 @@
-// Actions as drafts of steps: type found, fields and templates compiled, nothing yet known of the others.
+// Turns actions into drafts of steps: the action type, compiled fields and templates. Drafts do not depend on each other.
 import type { AnyAction } from "../../contract/action.ts"
 import { didYouMean } from "../../kernel/guess.ts"
 import { CommonActionFields } from "../document.ts"
@@ -13,7 +13,7 @@ export interface Draft {
   readonly id: string
   readonly index: number
   readonly pointer: string
-  /** As written; the action may be unknown. */
+  /** Type as written. The action may be unknown. */
   readonly type: string
   readonly action: AnyAction | undefined
   readonly named: boolean
@@ -21,12 +21,12 @@ export interface Draft {
   readonly config: CompiledConfig | undefined
   readonly when: Extract<Compiled<unknown>, { ok: true }> | undefined
   readonly forEach: Extract<Compiled<unknown>, { ok: true }> | undefined
-  /** Of its config, `when` and `for_each`. */
+  /** Reads of the config, `when` and `for_each`. */
   readonly reads: readonly PlacedRead[]
 }
 
 const commonFields = Object.entries(CommonActionFields.shape)
-/** Those that are nothing when they are left out. */
+/** Fields without a default. */
 const optionalFields = new Set(
   commonFields.flatMap(([key, schema]) => {
     const absent = schema.safeParse(undefined)
@@ -45,7 +45,7 @@ export class StepDrafts {
     this.#report = report
   }
 
-  /** `handlerId` is the key under `handlers`, which is that action's id. */
+  /** `handlerId` is the key under `handlers`. It is the id of the action. */
   make(raw: RawAction, handlerId?: string): Draft {
     const { pointer, fields } = raw
     const common = this.#common(raw)
@@ -122,7 +122,7 @@ export class StepDrafts {
     return `${type.toLowerCase().replace(/[^a-z0-9]/g, "_") || "step"}_${this.#counts.get(type) ?? 1}`
   }
 
-  /** Every action counts among those of its type, whether it has an id of its own or not. */
+  /** Counts every action of its type, with or without an explicit id. */
   counted(raw: RawAction): Draft {
     const type = typeof raw.fields["type"] === "string" ? raw.fields["type"] : ""
     this.#counts.set(type, (this.#counts.get(type) ?? 0) + 1)
@@ -130,10 +130,10 @@ export class StepDrafts {
   }
 }
 
-/** Outputs and tags in one action's fields: about 30 µs each to compile. */
+/** Maximum outputs and tags in an action's fields. Each takes about 30 µs to compile. */
 const maxParts = 1_000
 
-/** Whether compiling the action takes so long that others should have a turn. */
+/** Returns true if the compilation takes long enough to yield before the next action. */
 export function holdsManyTemplates({ fields }: RawAction): boolean {
   return templateParts(fields) > maxParts / 10
 }

@@ -1,23 +1,26 @@
-// What the journal keeps: entries; the payloads they came with, apart and for a shorter time, so that they can be run
-// again; intents of awaited steps; keys that were seen.
+// Collections of the journal: entries, payloads, intents of awaited steps and seen keys. Payloads are separate and expire
+// earlier. They serve replays.
 import { type Document, defineCollection, type Json } from "../../contract/collection.ts"
 import type { UnitOfWork } from "../../contract/unit-of-work.ts"
 import { timestamp } from "../../kernel/clock.ts"
 import type { JournalEntry } from "./entry.ts"
 import { entryPhrases, restoredEntry } from "./stored.ts"
 
-// Entries that are committed long after their event was received: who reads the journal on in the order of receipt would pass
-// them by. Most events take milliseconds and leave nothing here.
+// Entries committed long after the receipt of their event. A reader in order of receipt would miss them. Most events take
+// milliseconds and need no such record.
 
-/** A reader that stays this far behind, and looks here, misses none: a commit itself may wait for an election. */
+/**
+ * A reader this far behind the present sees all entries if it also reads this collection. A commit can be late because of an
+ * election.
+ */
 export const lateMs = 5_000
 
-/** `id` is the execution's. */
+/** `id` is the execution's id. */
 interface LateEntry extends Document {
   expires_at: string
 }
 
-/** Executions whose entries were committed late, for readers of the journal to come back for. */
+/** Executions with late commits. Readers of the journal return to these. */
 export const LateEntryCollection = defineCollection<LateEntry>()({
   name: "late_executions",
   scope: "organization",
@@ -27,14 +30,17 @@ export const LateEntryCollection = defineCollection<LateEntry>()({
   audit: "none",
 })
 
-/** To be called with each entry that is staged. */
+/** Call this for each staged entry. */
 export function noteLate(work: UnitOfWork, organization: string, { id, received_at, expires_at }: JournalEntry, now: number): void {
-  // As text, which the time of every event need not be read for.
+  // Compares texts, to avoid parsing the time of every event.
   if (received_at > timestamp(now - lateMs)) return
   work.in(LateEntryCollection, organization).insert({ id, expires_at }, { ifPresent: "keep" })
 }
 
-/** The journal: one entry an event. Listed by the time of receipt; an id is not always of that time, since what a step sends on has an id that follows from the step. */
+/**
+ * The journal: an entry per event, listed by time of receipt. An id may have another time, because a forwarded event derives its
+ * id from the sending step.
+ */
 export const EntryCollection = defineCollection<JournalEntry>()({
   name: "executions",
   scope: "organization",
@@ -46,7 +52,7 @@ export const EntryCollection = defineCollection<JournalEntry>()({
     { fields: ["cause", "received_at"], sparse: true },
     { fields: ["cause", "pipeline_id", "received_at"], sparse: true },
     { fields: ["replay_of", "received_at"], sparse: true },
-    // Of what is rare over all pipelines: most events are in none of these.
+    // Indexes of rare events over all pipelines. Most events are in no such index.
     { fields: ["is_test", "received_at"], only: { status: "failed" } },
     { fields: ["is_test", "received_at"], only: { status: "rejected" } },
     { fields: ["received_at"], only: { status: "accepted", is_test: true } },
@@ -59,9 +65,9 @@ export const EntryCollection = defineCollection<JournalEntry>()({
   restore: restoredEntry,
 })
 
-/** What an event came with, less its proof. `id` is the execution's. */
+/** The payload of an event without its proof. `id` is the execution's id. */
 export interface KeptPayload extends Document {
-  /** JSON text, or null where the body was none (then nothing can be replayed). */
+  /** JSON text. Null if the body was not JSON, and a replay is then impossible. */
   body: string | null
   headers: Record<string, string>
   query: Record<string, string | string[]>
@@ -78,7 +84,10 @@ export const PayloadCollection = defineCollection<KeptPayload>()({
   repairsText: true,
 })
 
-/** The intent to run an awaited action before the reply, and its outcome: what a retry or replay finds instead of acting twice unawares. `id` is the step's idempotency key. */
+/**
+ * The intent of an awaited action before the reply, and its outcome. A retry or replay reads it and does not repeat the action
+ * blindly. `id` is the step's idempotency key.
+ */
 export interface StepIntent extends Document {
   execution_id: string
   step: string
@@ -97,7 +106,7 @@ export const IntentCollection = defineCollection<StepIntent>()({
   audit: "size",
 })
 
-/** A key seen by a pipeline that deduplicates; only accepted events leave one. */
+/** A key seen by a pipeline with deduplication. Only accepted events store a key. */
 export interface SeenKey extends Document {
   execution_id: string
   is_test: boolean

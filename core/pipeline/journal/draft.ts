@@ -1,4 +1,4 @@
-// A journal entry while its event is in progress: filled in stage by stage, written once.
+// A journal entry of an event in progress. Each stage fills in its part, and the entry is written once.
 import type { Reply } from "../../contract/action.ts"
 import type { Verdict } from "../../contract/auth-mode.ts"
 import type { Json } from "../../contract/collection.ts"
@@ -22,7 +22,7 @@ export interface DraftArgs {
   readonly replayOf?: string
 }
 
-/** An entry with nothing decided yet: `failed` until an outcome is set. */
+/** Creates an undecided entry. It has status `failed` until an outcome is set. */
 export function draftEntry({ id, stored, digest, receivedAtMs, entriesDays, depth = 0, replayOf }: DraftArgs): JournalEntry {
   const receivedAt = timestamp(receivedAtMs)
   return {
@@ -88,7 +88,7 @@ export function noteLogs(entry: JournalEntry, logs: readonly WrittenLine[]): voi
   entry.logs = logLines(logs)
 }
 
-/** Milliseconds of a stage, to the microsecond. */
+/** Notes the duration of a stage in milliseconds, rounded to microseconds. */
 export function noteTiming(entry: JournalEntry, stage: string, milliseconds: number): void {
   entry.timings[stage] = Math.round(milliseconds * 1_000) / 1_000
 }
@@ -104,21 +104,21 @@ export function noteReply(entry: JournalEntry, reply: Reply): void {
   entry.response = { status, body: body === null ? "" : previewOfText(typeof body === "string" ? body : JSON.stringify(body)) }
 }
 
-// Previews: what of a payload or an answer may stand in a journal entry. Values of fields named like secrets are cut,
-// long texts are capped. Most payloads name no secret, and pass without being parsed again.
+// Previews of payloads and answers for journal entries. Values of fields named like secrets are cut, and long texts are capped.
+// Most payloads name no secret, so they need no second parse.
 
 const maxText = 2_000
 const maxResult = 4_000
 
-/** Of JSON text, as it is when nothing in it is named like a secret. */
+/** Previews JSON text. Text without a secret's name stays unchanged. */
 export function previewOfText(text: string, maxLength = maxText): string {
-  // What is cut off need not be looked at.
+  // The rest of the text is cut off, so it needs no check.
   const head = text.length <= maxLength ? text : text.slice(0, maxLength)
   const shown = mayNameSecret(head) ? textWithoutSecrets(text, maxLength) : text
   return shown.length <= maxLength ? shown : `${shown.slice(0, maxLength)}… (${text.length} characters)`
 }
 
-/** Of a value that has its JSON text at hand: the value itself when it is small and names no secret. */
+/** Previews a value with known JSON text. A small value without a secret's name stays unchanged. */
 export function previewOfValue(value: Json, text: string): Json {
   if (text.length > maxResult) return previewOfText(text)
   return mayNameSecret(text) ? redactSecrets(value) : value

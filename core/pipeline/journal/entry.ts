@@ -1,4 +1,4 @@
-// The journal's entry: one an event, telling its whole story.
+// A journal entry describes the complete execution of an event.
 
 import type { WrittenRow } from "../../contract/action.ts"
 import type { LiveMessage, PastMessage } from "../../contract/channel.ts"
@@ -8,50 +8,50 @@ import type { LogLine } from "../../kernel/log-lines.ts"
 
 export type EntryStatus = "accepted" | "rejected" | "failed"
 
-/** What became of one step. */
+/** Outcome of a step. */
 export interface StepRecord {
   type: string
   state: "done" | "skipped" | "failed" | "pending" | "running"
   attempts: number
   duration_ms: number
-  /** Of a pending step with `for_each` that a limit holds back: the results so far. */
+  /** Results so far of a pending step with `for_each`, if a limit paused it. */
   result: Json
   error: { code: string; message: string } | null
-  /** Of a skipped step: the failed one that it would have come after. Absent where its `when` was false. */
+  /** For a skipped step: the failed step before it. Absent if its `when` was false. */
   skipped_after?: string
-  /** Deferred steps: when the next try is due; while it waits for approval, when it is looked for at the latest. */
+  /** For deferred steps: time of the next try. During a wait for approval: latest time of the next check. */
   next_at?: string
-  /** Of a step that a person had to approve. While it is pending and was not tried, it waits for that. */
+  /** Approval of a gated step. The step waits for the approval while it is pending with no tries. */
   approval_id?: string
 }
 
-/** Something of the event that was left out; the rest was carried out. */
+/** A part of the event that was left out. The rest was processed. */
 export interface EntryWarning {
   pointer: string
   message: string
 }
 
-/** The whole story of one event. */
+/** The complete record of an event. */
 export interface JournalEntry extends Document {
   pipeline_id: string
   pipeline_slug: string
   revision: number
   status: EntryStatus
-  /** Stable word for what went wrong; "" when nothing did. */
+  /** Stable word for the fault, or "" without a fault. */
   cause: string
   error: { code: string; message: string; step?: string } | null
   received_at: string
   is_test: boolean
   payload_preview: string
-  /** Where the preview is the whole payload: what else it came with, less its proof. */
+  /** Headers and query without proof, if the preview is the whole payload. */
   request: { headers: Record<string, string>; query: Record<string, string | string[]> } | null
   response: { status: number; body: string } | null
-  /** The accepted entry whose repeat this is. */
+  /** The accepted entry of the original event, if this is a repeat. */
   repeat_of: string | null
   replay_of: string | null
-  /** True when it was run although the pipeline was disabled, because an admin insisted. */
+  /** True if an admin forced the event on a disabled pipeline. */
   forced: boolean
-  /** How many events a folded entry stands for; 1 otherwise. */
+  /** Number of events in a folded entry, otherwise 1. */
   count: number
   first_at: string
   last_at: string
@@ -67,7 +67,7 @@ export interface JournalEntry extends Document {
   dedupe: { key: string; outcome: "first" | "repeat" } | null
   schema_errors: { pointer: string; message: string }[]
   warnings: EntryWarning[]
-  /** What the transform wrote by `console`, without the values of fields named like secrets. */
+  /** Console output of the transform, without values of fields named like secrets. */
   logs: LogLine[]
   transformed: Json
   /** By step id, in the order of the graph. */
@@ -81,9 +81,9 @@ export interface JournalEntry extends Document {
   expires_at: string
 }
 
-// What the live channel `executions` tells of an event once it is journalled; told again, it is the same.
+// Messages about journalled events on the live channel `executions`. Repeated announcements are identical.
 
-/** Without the payload. */
+/** Returns the message without the payload. */
 export function announcementOf(entry: JournalEntry): LiveMessage {
   const { id, pipeline_slug: pipeline, pipeline_id, status, cause, received_at, is_test, repeat_of, replay_of } = entry
   const step = entry.error?.step ?? null
@@ -91,12 +91,12 @@ export function announcementOf(entry: JournalEntry): LiveMessage {
   return { channel: "executions", event: "execution", data }
 }
 
-/** In the order of receipt, which the entry's own id need not be in. */
+/** Returns an id in order of receipt. The entry's own id may have another order. */
 export function announcementId({ id, received_at }: Pick<JournalEntry, "id" | "received_at">): string {
   return idAt(Date.parse(received_at)).slice(0, 13) + id.slice(13)
 }
 
-/** The announcement of an entry, as it is told again. */
+/** Returns the announcement of an entry for later replays of the channel. */
 export function pastAnnouncement(entry: JournalEntry): PastMessage {
   const { event, data } = announcementOf(entry)
   return { id: announcementId(entry), event, data, at: entry.received_at }

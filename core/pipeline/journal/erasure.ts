@@ -1,5 +1,5 @@
-// Erases what journal entries hold of their events once payloads are no longer kept. One node does it, in short turns of
-// one batch a pipeline; a mark for each pipeline says how far it is, and moves in the commit of what it stands for.
+// Erases event data in journal entries after the retention of payloads. One node runs short turns with a batch per pipeline. A
+// mark per pipeline stores the progress, in the same commit as the erasure.
 
 import type { Leases } from "../../contract/cluster.ts"
 import { type Document, defineCollection } from "../../contract/collection.ts"
@@ -13,7 +13,7 @@ import type { PipelineRef } from "../source.ts"
 import { EntryCollection, PayloadCollection } from "./collections.ts"
 import { holdsPayload } from "./kept.ts"
 
-/** The last entry of a pipeline that was looked at, in order of receipt. `id` is the pipeline's. */
+/** The last processed entry of a pipeline in order of receipt. `id` is the pipeline's id. */
 interface ErasureMark extends Document {
   received_at: string
   execution_id: string
@@ -35,23 +35,23 @@ export interface ErasureArgs {
   /** `retention.payloads_days`. */
   readonly days: number
   readonly pipelines: () => AsyncIterable<PipelineRef>
-  /** Stages that what is left of the deferred work of a failed execution goes, which holds the event too. */
+  /** Stages deletion of a failed execution's remaining deferred work, because it also contains the event. */
   readonly discardWork: (work: UnitOfWork, executionId: string) => void
 }
 
 const dayMs = 86_400_000
 const firstAfterMs = 30_000
-/** Between two looks at every pipeline. */
+/** Milliseconds between two passes over all pipelines. */
 const everyMs = 600_000
-/** Then it pauses for as long. */
+/** Milliseconds of a turn. A pause of the same length follows. */
 const turnMs = 1_000
-/** What commits of events may have to wait for: a few milliseconds of the writer. */
+/** Bounds the wait of event commits to a few milliseconds of the writer. */
 const entriesPerBatch = 100
 const lease = { name: "payload-erasure", ms: 60_000 }
 
 export class PayloadErasure {
   readonly #args: ErasureArgs
-  /** Pipelines that are to be looked at in the next turn. */
+  /** Pipelines for the next turn. */
   #waiting: PipelineRef[] = []
   #cancel: () => void = () => undefined
   #turning: Promise<void> = Promise.resolve()
@@ -84,7 +84,7 @@ export class PayloadErasure {
     })
   }
 
-  /** Erases for a second, or until nothing is left to be erased. Returns the milliseconds until the next turn. */
+  /** Erases for up to a second, or until all is erased. Returns the milliseconds until the next turn. */
   async turn(): Promise<number> {
     const { leases, clock, pipelines } = this.#args
     if (!(await leases.claim(lease.name, lease.ms))) {
@@ -104,14 +104,14 @@ export class PayloadErasure {
     return this.#waiting.length > 0 ? clock.monotonic() - began : everyMs
   }
 
-  /** Erases one batch; whether there may be more. One pipeline's trouble does not keep the others waiting. */
+  /** Erases a batch. Returns true if more entries may follow. A failure in a pipeline does not delay the others. */
   async #isBehind(pipeline: PipelineRef): Promise<boolean> {
     try {
       return await this.#erase(pipeline)
     } catch (error) {
       const code = error instanceof AppError ? error.code : "unknown"
       if (code === "unavailable" || code === "deadline_exceeded") throw error
-      // Another node, which took this one for dead, has moved the mark.
+      // Another node considered this node dead and moved the mark.
       if (code === "aborted" || code === "already_exists") return false
       this.#args.log.error({ err: error, pipeline: pipeline.id }, "expired payloads of a pipeline could not be erased from the journal")
       return false
@@ -122,7 +122,7 @@ export class PayloadErasure {
     const { store, clock, ids, days, discardWork } = this.#args
     const now = clock.now()
     const stored = await store.open(ErasureMarkCollection, organization).get(id)
-    // One that lies ahead was left by a clock that was; entries received since would be left out.
+    // Ignores a mark in the future. It comes from a fast clock, and would skip entries received since.
     const mark = stored && Date.parse(stored.received_at) <= now ? stored : undefined
     const entries = await store
       .open(EntryCollection, organization)
@@ -140,7 +140,7 @@ export class PayloadErasure {
       const answer = entry.response ? { $set: { "response.body": "" } } : {}
       const held = { payload_preview: true, transformed: true, logs: true, request: true } as const
       journal.update(entry.id, { $unset: held, ...answer }, { optional: true })
-      // Still there where payloads were to be kept for longer when it came.
+      // The payload still exists if payloads had a longer retention at its receipt.
       if (!entry.request) payloads.remove(entry.id, { optional: true })
     }
     const moved = { received_at: last.received_at, execution_id: last.id }

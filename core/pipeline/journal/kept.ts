@@ -1,5 +1,5 @@
-// What an event came with, kept so that it can be run again. Most payloads are small and name no secret: the entry's
-// preview is then the payload itself, and nothing is written twice; others lie apart.
+// Stores the payload of an event for replays. Most payloads are small and name no secret, so the entry's preview is also the
+// payload. Other payloads are stored separately.
 import type { Store } from "../../contract/store.ts"
 import type { UnitOfWork } from "../../contract/unit-of-work.ts"
 import { timestamp } from "../../kernel/clock.ts"
@@ -10,14 +10,14 @@ import type { JournalEntry } from "./entry.ts"
 
 const dayMs = 86_400_000
 
-/** Without proof; `body` is JSON text, null where there was none to keep. */
+/** Payload without proof. `body` is JSON text, or null if the body was not stored. */
 export interface StoredPayload {
   readonly body: string | null
   readonly headers: Record<string, string>
   readonly query: Record<string, string | string[]>
 }
 
-/** Stages what an event came with; to be called before the entry is staged. */
+/** Stages the payload of an event. Call this before the entry is staged. */
 export function storePayload(work: UnitOfWork, organization: string, entry: JournalEntry, kept: StoredPayload, days: number): void {
   const { body, query } = kept
   const headers = withoutSecretHeaders(kept.headers)
@@ -29,7 +29,7 @@ export function storePayload(work: UnitOfWork, organization: string, entry: Jour
   work.in(PayloadCollection, organization).insert({ id: entry.id, body, headers, query, expires_at })
 }
 
-/** What the event of an entry came with; undefined where it was not kept, or no longer is. */
+/** Returns the payload of an entry's event. Returns undefined if it was not stored or has expired. */
 export async function storedPayload(
   store: Store,
   organization: string,
@@ -43,31 +43,31 @@ export async function storedPayload(
   return kept?.body === null || kept === undefined ? undefined : { body: kept.body, headers: kept.headers, query: kept.query }
 }
 
-/** Bodies that lie apart, redacted, by the execution's id. */
+/** Returns separately stored bodies, redacted, by the execution's id. */
 export async function storedPayloads(store: Store, organization: string, ids: readonly string[]): Promise<Map<string, string>> {
   if (ids.length === 0) return new Map()
   const found = await store.open(PayloadCollection, organization).find({ id: { $in: [...ids] } }, { limit: ids.length })
   return new Map(found.flatMap(({ id, body }) => (body === null ? [] : [[id, redactedText(body)]])))
 }
 
-/** Whether its payload is over: then it is shown, and in time stored, without what it holds of the event. */
+/** Returns true after the payload's retention. Reads then leave out the event data, and the erasure removes it later. */
 function isOver({ received_at }: JournalEntry, days: number, now: number): boolean {
   return Date.parse(received_at) + days * dayMs <= now
 }
 
-/** Whether an entry holds something of what its event carried; its answer may, where anything else does. */
+/** Returns true if an entry contains event data. The response contains event data only if another field does. */
 export function holdsPayload({ payload_preview, transformed, request, logs }: JournalEntry): boolean {
   return payload_preview !== "" || transformed !== null || request !== null || logs.length > 0
 }
 
-/** An entry as it may be shown: what it holds of the event goes when the payload does, if not yet from the disk. */
+/** Returns an entry for display. After the payload's retention it has no event data, even if the disk still has it. */
 export function retainedEntry(entry: JournalEntry, days: number, now: number): JournalEntry {
   if (!isOver(entry, days, now) || !holdsPayload(entry)) return entry
   const { response } = entry
   return { ...entry, payload_preview: "", transformed: null, logs: [], request: null, response: response && { ...response, body: "" } }
 }
 
-/** A header named like a secret is not stored, for any auth mode; most events have none. */
+/** Removes headers named like secrets for every auth mode. Most events have no such header. */
 function withoutSecretHeaders(headers: Record<string, string>): Record<string, string> {
   let shown = headers
   for (const name in headers) {

@@ -1,6 +1,6 @@
-// Rejections above a cap per pipeline and minute fold into one entry a cause, with a count and the first and last time,
-// so that a flood cannot fill the disk. Counts are kept in memory and written every second; what a crash loses of them is
-// under a second of a flood's tally, never an event that was promised anything.
+// Folds rejections over a cap per pipeline and minute into an entry per cause, so a flood cannot fill the disk. The folded entry
+// has a count and the first and last time. Counts stay in memory and are written every second. A crash loses less than a second
+// of counts, and no accepted event.
 import type { Store } from "../../contract/store.ts"
 import { StagedWork } from "../../contract/unit-of-work.ts"
 import { type Clock, timestamp } from "../../kernel/clock.ts"
@@ -41,7 +41,7 @@ export class Rejections {
     this.#args = args
   }
 
-  /** Whether a rejection of this pipeline still gets an entry of its own in this minute; counts it when so. */
+  /** Returns true if a rejection of this pipeline may have its own entry in this minute, and counts it. */
   takesOwnEntry(pipelineId: string): boolean {
     const tally = this.#tally(pipelineId, this.#minute())
     return tally.own++ < this.#args.perMinute
@@ -71,7 +71,7 @@ export class Rejections {
     return fresh
   }
 
-  /** One entry a cause and minute, with a count; nothing is awaited. Returns that entry's id. */
+  /** Adds a rejection to the folded entry of its cause and minute. Returns the id of the folded entry. Synchronous. */
   fold(organization: string, entry: JournalEntry): string {
     const key = `${entry.pipeline_id} ${entry.cause} ${this.#minute()}`
     let folded = this.#folded.get(key)

@@ -1,5 +1,5 @@
-// Entries as they lie in the store: without what follows from the rest. Most fields of most entries say that nothing
-// happened; written out they were half of what an event costs on disk.
+// The stored form of entries without derivable fields. In most entries most fields are empty. Full entries took half of an
+// event's bytes on disk.
 
 import { rowsIn, type WrittenRow } from "../../contract/action.ts"
 import type { Json } from "../../contract/collection.ts"
@@ -11,7 +11,7 @@ type Stored = Omit<Partial<JournalEntry>, "steps" | "verdict"> & {
   verdict?: Partial<JournalEntry["verdict"]>
 }
 
-/** To be inserted in the entry's place. Fields that lists are filtered by (pipeline, status, test, time) always stand in it. */
+/** Returns the stored form of an entry. Filter fields of lists (pipeline, status, test, time) are always present. */
 export function storedEntry(entry: JournalEntry): JournalEntry {
   const { verdict, request, received_at, steps, envelope } = entry
   const stored: Stored = {
@@ -42,7 +42,7 @@ export function storedEntry(entry: JournalEntry): JournalEntry {
   return stored as JournalEntry
 }
 
-/** Of repeats, replays, counted rejections and what was left out. */
+/** Stores the rare fields: repeats, replays, counts, warnings and logs. */
 function storeRare(stored: Stored, entry: JournalEntry): void {
   if (entry.repeat_of !== null) stored.repeat_of = entry.repeat_of
   if (entry.replay_of !== null) stored.replay_of = entry.replay_of
@@ -55,7 +55,7 @@ function storeRare(stored: Stored, entry: JournalEntry): void {
   if (entry.depth !== 0) stored.depth = entry.depth
 }
 
-/** What most stored entries repeat, in the order in which their fields stand. */
+/** Frequent text of stored entries, in field order. */
 export const entryPhrases = [
   '"pipeline_slug":"',
   '","revision":',
@@ -82,7 +82,7 @@ export const entryPhrases = [
   '},"envelope":{',
 ]
 
-/** The whole entry; fields that its document holds are left as they are. */
+/** Returns the whole entry. Stored fields stay unchanged. */
 export function restoredEntry(document: JournalEntry): JournalEntry {
   const stored = document as Stored & Pick<JournalEntry, "id" | "received_at" | "is_test">
   const { received_at } = stored
@@ -144,7 +144,7 @@ function storedSteps(steps: JournalEntry["steps"]): NonNullable<Stored["steps"]>
   return all
 }
 
-/** The rows that steps which are done name in their results. */
+/** Returns the rows in the results of finished steps. */
 function rowsOf(steps: JournalEntry["steps"]): WrittenRow[] {
   const rows: WrittenRow[] = []
   for (const step in steps) for (const row of rowsIn(step, steps[step]?.result)) rows.push(row)
@@ -155,12 +155,12 @@ function sameRows(some: readonly WrittenRow[], others: readonly WrittenRow[]): b
   return some.length === others.length && some.every((row, at) => row.row_id === others[at]?.row_id && row.step === others[at]?.step)
 }
 
-/** Columns of the envelope that "" stands in most often. */
+/** Columns of the envelope that are usually "". */
 const plainEnvelope = { device_type: "", browser: "", in_app: "", language: "", country: "", region: "", city: "" }
 
 type Known = { received_at: string; is_test: boolean; event_id: string; event_type: string }
 
-/** What an envelope repeats of its entry. */
+/** Returns the fields that an envelope shares with its entry. */
 function known(entry: { received_at: string; is_test: boolean }, { event_id, event_type }: JournalEntry["verdict"]): Known {
   return { received_at: entry.received_at, is_test: entry.is_test, event_id: event_id ?? "", event_type: event_type ?? "" }
 }

@@ -1,20 +1,20 @@
-// What is wrong with documents only beside each other: two of one slug, and what the rules of plugins find.
+// Checks documents against each other: duplicate slugs, and the cross-document rules of plugins.
 import { slugOf } from "../../contract/fields.ts"
 import type { CrossDocumentRule, LintedDocument } from "../../contract/lint-rule.ts"
 import type { PipelineDocument } from "../document.ts"
 import { type Finding, finding } from "../findings.ts"
 import type { Graph } from "../graph.ts"
 
-/** A file that is checked beside others. */
+/** A file for checks against other files. */
 export interface FileAmongOthers {
   readonly path: string
-  /** As it was read; undefined where the text holds none. */
+  /** The parsed document. undefined if the text has no document. */
   readonly document: unknown
-  /** What a document that compiles became. */
+  /** Graph of a document that compiles. */
   readonly graph: Pick<Graph, "upserts" | "writesTo"> | undefined
 }
 
-/** Findings for each file, in the order of the files. */
+/** Returns findings for each file, in the order of the files. */
 export function findingsAcross(files: readonly FileAmongOthers[], rules: readonly CrossDocumentRule[]): Finding[][] {
   const slugs = new Map<string, string>()
   const found = files.map((file) => twinFinding(file, slugs))

@@ -1,5 +1,5 @@
-// Which fields events have, as far as the request schema and the transform's source tell; and templates that read others.
-// A field that no event can have is a mistake; one that is nearly a field listed most likely is.
+// Derives the fields of events from the request schema and the transform's source, and checks templates against them. An
+// impossible field is an error. A near match of a listed field is a warning.
 import type { KnownEvent } from "../../contract/action.ts"
 import { nearest } from "../../kernel/guess.ts"
 import { isRecord } from "../../kernel/json.ts"
@@ -11,22 +11,22 @@ import type { PlacedRead } from "../template.ts"
 import { hintOf } from "./reads.ts"
 
 export interface EventFields {
-  /** Of the body, by the schema. */
+  /** Fields of the body according to the schema. */
   readonly payload: KnownFields | undefined
-  /** Of what the steps are given. */
+  /** Fields of the steps' event. */
   readonly event: KnownFields | undefined
 }
 
 interface KnownFields extends KnownEvent {
-  /** As a message says it. */
+  /** Name of the source for messages. */
   readonly from: string
-  /** What a field holds in turn. */
+  /** Returns the fields within a field. */
   readonly within: (name: string) => KnownFields | undefined
 }
 
-/** Keys that Liquid has for lists and texts. */
+/** Keys of Liquid for lists and texts. */
 const ofLiquid = ["size", "first", "last"]
-/** Shorter words are near too many others. */
+/** Shorter words resemble too many others. */
 const minGuessable = 4
 
 export function eventFieldsOf({ request_schema, transform_js }: PipelineDocument, result: ResultFields | null): EventFields {
@@ -60,7 +60,7 @@ function fieldsOfSchema(schema: unknown): KnownFields | undefined {
   return ofItems && { names: [], exact: false, from: "", within: () => ofItems }
 }
 
-/** `saved`: the document ran before these were looked for, and runs on. */
+/** `saved`: the document ran before this check existed, so errors become warnings. */
 export function lintEventReads(reads: readonly PlacedRead[], fields: EventFields, saved: boolean, report: Report): void {
   for (const read of reads) {
     if (read.root !== "event" && read.root !== "payload") continue
@@ -80,7 +80,7 @@ export function lintEventReads(reads: readonly PlacedRead[], fields: EventFields
   }
 }
 
-/** The first part of a read that is not known. */
+/** Returns the first unknown part of a read. */
 function unknownIn(
   { root, path }: PlacedRead,
   fields: KnownFields | undefined,

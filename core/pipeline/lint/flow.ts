@@ -1,5 +1,4 @@
-// The flow between steps: handlers that exist and are used, answers that are given in time and once, channels that are
-// free to use.
+// Lints the flow between steps: existing and used handlers, replies in time and only once, unreserved channels.
 import { didYouMean } from "../../kernel/guess.ts"
 import type { Ordering } from "../compile/order.ts"
 import type { Report } from "../compile/report.ts"
@@ -38,7 +37,7 @@ export function lintResponds(
 ): void {
   const byId = new Map(drafts.map((draft) => [draft.id, draft]))
   const seen = new Set<string>()
-  /** The step that acts after the reply by itself, and so takes along what comes after it. */
+  /** Returns the preceding step that is deferred by its own action, and so defers its dependents. */
   const deferredBefore = (id: string): string | undefined => {
     if (seen.has(id)) return undefined
     seen.add(id)
@@ -69,7 +68,7 @@ export function lintChannels(drafts: readonly Draft[], reserved: readonly string
   for (const draft of drafts) {
     const parsed = draft.config?.parsed
     if (!draft.action?.broadcastsTo || parsed === undefined) continue
-    // The action has said so itself, and where.
+    // The action already reported this itself, with its place.
     if (draft.action.lint?.(parsed).some(({ rule }) => rule === "reserved-channel")) continue
     for (const channel of draft.action.broadcastsTo(parsed)) {
       if (!reserved.some((name) => channel === name || (name.endsWith(":*") && channel.startsWith(name.slice(0, -1))))) continue

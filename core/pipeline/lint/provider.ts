@@ -1,4 +1,4 @@
-// What the sender's side makes of the document: how long it waits, and which parts of a request its signature covers.
+// Lints against the sender's behaviour: its wait time, and the signed parts of a request.
 import { timeoutOf } from "../compile/build.ts"
 import type { AuthFacts } from "../compile/environment.ts"
 import type { Ordering } from "../compile/order.ts"
@@ -6,7 +6,7 @@ import type { Report } from "../compile/report.ts"
 import type { PlacedRead } from "../template.ts"
 import { dedupeRoots } from "./reads.ts"
 
-/** The slowest chain of awaited steps; actions that only stage writes do not wait for anybody. */
+/** Finds the slowest chain of awaited steps. Actions that only stage writes take no time. */
 export function lintDeadlines(ordering: Ordering, facts: AuthFacts | undefined, report: Report): void {
   if (facts?.ackTimeoutS === undefined) return
   const ends = new Map<string, number>()
@@ -30,11 +30,11 @@ export function lintDeadlines(ordering: Ordering, facts: AuthFacts | undefined, 
   report.add("deadlines-exceed-provider-wait", slowest.pointer, message)
 }
 
-/** A key that a stranger can choose lets them have events taken for repeats. */
+/** An attacker who can choose the key could make new events look like repeats. */
 export function lintDedupeCover(reads: readonly PlacedRead[], facts: AuthFacts | undefined, report: Report): void {
   if (!facts) return
   const trusted = facts.coversBody ? ["payload", "envelope", "pipeline", "organization"] : ["pipeline", "organization"]
-  // A root that the key cannot read has been reported, and is nobody's to choose.
+  // An unreadable root is already reported, and an attacker cannot choose it.
   const open = dedupeRoots.filter((root) => !trusted.includes(root) && reads.some((read) => read.root === root))
   if (open.length === 0) return
   const message = `The key reads ${open.join(", ")}, which no signature covers: a sender of forged or replayed requests can choose it.`

@@ -1,5 +1,5 @@
-// What templates read, held against what there is to read: roots, fields of the envelope, results of steps that have
-// finished. A template that can never resolve is a mistake for every event.
+// Checks the reads of templates against the available roots, envelope fields and results of finished steps. A template that never
+// resolves is an error for every event.
 import { z } from "zod"
 import { didYouMean } from "../../kernel/guess.ts"
 import { knownFields } from "../../kernel/known-fields.ts"
@@ -13,7 +13,7 @@ const envelopeFields = [
   ...["utm_content", "click_id", "click_id_type", "received_at", "is_test", "event_id", "event_type", "device_type", "browser"],
   ...["in_app", "language", "country", "region", "city"],
 ]
-/** What the dedupe key may read. */
+/** Roots available to the dedupe key. */
 export const dedupeRoots: readonly string[] = ["payload", "query", "headers", "envelope", "pipeline", "organization"]
 const dedupeEnvelope = ["event_id", "event_type", "received_at"]
 const fixedFields: Record<string, readonly string[]> = {
@@ -23,9 +23,9 @@ const fixedFields: Record<string, readonly string[]> = {
 }
 
 export interface ReadScope {
-  /** All of the list and the handlers. */
+  /** All steps and handlers. */
   readonly byId: ReadonlyMap<string, Draft>
-  /** Steps whose results the draft may read; undefined when the order is not known. */
+  /** Returns the steps with results available to the draft. Returns undefined if the order is unknown. */
   readonly visible: (draft: Draft) => ReadonlySet<string> | undefined
 }
 

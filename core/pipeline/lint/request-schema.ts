@@ -1,5 +1,5 @@
-// Parts of a request schema that validators ignore: an unknown format or keyword constrains nothing, so
-// a misspelt one lets through what it was to refuse.
+// Finds parts of a request schema that validators ignore. An unknown format or keyword has no effect, so a misspelt keyword
+// accepts invalid bodies.
 import { didYouMean } from "../../kernel/guess.ts"
 import type { Report } from "../compile/report.ts"
 import { childPointer, type RuleId } from "../findings.ts"
@@ -7,10 +7,10 @@ import { formatNames } from "../sandbox/format-names.ts"
 import { eachSchema, schemaKeywords } from "../sandbox/json-schema.ts"
 
 const knownFormats: readonly string[] = formatNames
-/** Those of OpenAPI that annotate; they are near keywords, and meant. */
+/** Annotations of OpenAPI. They resemble keywords but are intentional. */
 const annotations = ["example", "nullable"]
 const known = new Set([...schemaKeywords, ...annotations])
-/** Shorter words are near too many others. */
+/** Shorter words resemble too many others. */
 const guessable = schemaKeywords.filter((keyword) => keyword.length > 3)
 const maxGuessedLength = 40
 const maxGuesses = 1_000
@@ -21,7 +21,7 @@ export function lintRequestSchema(schema: unknown, report: Report): void {
   const hintOf = (keyword: string): string => {
     const hint = hints.get(keyword)
     if (hint !== undefined) return hint
-    // What looks like an extension, and what nobody wrote by hand, is not guessed at.
+    // Skips extensions and generated names.
     const isGuessed = !keyword.startsWith("x-") && keyword.length <= maxGuessedLength && hints.size < maxGuesses
     const made = isGuessed ? didYouMean(keyword, guessable) : ""
     hints.set(keyword, made)

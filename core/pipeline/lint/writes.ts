@@ -1,5 +1,5 @@
-// What a pipeline writes: dataset slugs as they must be, rows whose identity holds when an event comes twice or the list
-// is edited, and a purpose that agrees.
+// Lints the writes of a pipeline: valid dataset slugs, row identity that survives repeated events and list edits, and a
+// consistent purpose.
 import { isUuid } from "../../kernel/ids.ts"
 import type { AuthFacts, CompileEnvironment } from "../compile/environment.ts"
 import type { Report } from "../compile/report.ts"

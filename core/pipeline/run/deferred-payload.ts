@@ -1,4 +1,4 @@
-// What the job of an execution's deferred steps carries, and what it needs of the engine.
+// Payload of the job for an execution's deferred steps, and the job's services.
 import { z } from "zod"
 import type { Json } from "../../contract/collection.ts"
 import { AnyJson } from "../../contract/fields.ts"
@@ -29,29 +29,29 @@ export const DeferredPayload = z.object({
   stamp: z.record(z.string(), AnyJson),
   depth: z.number(),
   results: z.record(z.string(), AnyJson),
-  /** Of a job that holds what is named like a secret: the parts in clear, sealed. Those above are redacted then. */
+  /** The sealed clear text, if the contents name a secret. The fields above are then redacted. */
   sealed: z.object({ key_id: z.string(), text: z.string() }).optional(),
 })
 export type DeferredPayload = z.infer<typeof DeferredPayload>
 
-/** What the job needs of the engine. */
+/** Services of the job. */
 export interface DeferredServices extends StepServices {
   readonly slots: StepSlots
   readonly vault: Vault
-  /** Who is asked for approval of gated steps; undefined where no plugin keeps approvals. */
+  /** Returns the keeper of approvals for gated steps. Returns undefined if no plugin provides approvals. */
   keeper(): Gatekeeper | undefined
-  /** The pipeline as it was at that revision; null when it is gone or no longer compiles. */
+  /** Returns the pipeline at that revision. Returns null if it was deleted or no longer compiles. */
   pipelineAt(organization: string, pipelineId: string, revision: number): Promise<Runnable | null>
-  /** Announces that an entry has another status than was announced. */
+  /** Announces a changed status of an entry. */
   entryChanged(entry: JournalEntry): void
 }
 
 export const DeferredServices = token<DeferredServices>("DeferredServices")
 
-/** What an event holds itself; the rest tells which event it is. */
+/** Content of an event. The other fields identify the event. */
 type Contents = Pick<DeferredPayload, "event" | "payload" | "query" | "results">
 
-/** A job that failed permanently outlives the event's payload, and is shown: what it holds under a secret's name is sealed. */
+/** Builds the payload. A dead job outlives the event's payload and is visible, so contents with a secret's name are sealed. */
 export function deferredPayload(execution: Execution, revision: number, vault: Vault): DeferredPayload {
   const { input, scope } = execution
   const contents: Contents = {
@@ -78,7 +78,7 @@ export function deferredPayload(execution: Execution, revision: number, vault: V
   return { ...payload, ...redactSecrets(contents), sealed }
 }
 
-/** The payload as it was before anything of it was sealed. Throws `data_loss` where the key is gone. */
+/** Returns the payload with the sealed contents. Throws `data_loss` if the key is missing. */
 export function openedPayload(payload: DeferredPayload, vault: Vault): DeferredPayload {
   const { sealed } = payload
   if (!sealed) return payload
@@ -86,7 +86,7 @@ export function openedPayload(payload: DeferredPayload, vault: Vault): DeferredP
   return { ...payload, ...(JSON.parse(text) as Contents) }
 }
 
-/** The job of an execution; the same however often it is asked for. */
+/** Returns the id of an execution's job. It is the same on every call. */
 export function deferredJobId(executionId: string): string {
   return derivedUuid(executionId, "deferred")
 }

@@ -1,5 +1,5 @@
-// One try of an execution's deferred steps: runs those whose needs are finished and whose next try is due, writes each
-// outcome into the journal entry in the commit of what the step staged, and comes back when the next try is due.
+// A try of an execution's deferred steps. It runs steps with finished needs and a due try. Each outcome goes into the journal
+// entry, in the commit of the step's writes. The run returns when the next try is due.
 import type { Json } from "../../contract/collection.ts"
 import { type Receipt, withReason } from "../../contract/gate.ts"
 import { JobFailed, Postponed } from "../../contract/job.ts"
@@ -18,24 +18,24 @@ import { behindHandled } from "./immediate.ts"
 import { type AttemptOptions, aimOf, attemptStep, recordOutcome, type StepOutcome, withDeadline } from "./step.ts"
 import type { Rest } from "./step-slots.ts"
 
-/** Causes of a failed entry that running its deferred steps again can mend. */
+/** Causes of a failed entry that a retry of its deferred steps can repair. */
 export const deferredCauses: ReadonlySet<string> = new Set(["action_failed", "deferred_failed"])
 
-/** A step that rests looks again by itself after this time, in case its turn was lost. */
+/** Maximum milliseconds of a rest. The step then checks again, in case its turn was lost. */
 export const maxRestMs = 30_000
 
-/** Of tries that do not count because the destination does not answer. */
+/** Maximum milliseconds of uncounted tries to an unresponsive destination. */
 const maxPauseMs = 86_400_000
 
-/** A decision makes the job due at once, unless the job runs just then; so it looks by itself, too. */
+/** Milliseconds until the step checks an approval itself. A decision usually makes the job due, except while the job runs. */
 const lookAgainMs = 300_000
 
 export interface DeferredRunArgs extends DeferredStepsArgs {
   readonly services: DeferredServices
   readonly store: Store
-  /** The job's own: committed with its end, where that is a good one. */
+  /** The job's own work. It is committed with a successful end of the job. */
   readonly work: UnitOfWork
-  /** Whether the execution may leave memory until a slot is free. */
+  /** Returns true if the execution may leave memory until a slot is free. */
   readonly mayRest: () => boolean
 }
 
@@ -43,7 +43,7 @@ export class DeferredRun {
   readonly #args: DeferredRunArgs
   readonly #steps: DeferredSteps
   readonly #execution: Execution
-  /** Of steps that wait for a slot outside of memory. */
+  /** Rests of steps that wait for a slot outside of memory. */
   readonly #rests: Rest[] = []
 
   constructor(args: DeferredRunArgs) {
@@ -52,7 +52,7 @@ export class DeferredRun {
     this.#execution = this.#steps.execution
   }
 
-  /** Throws Postponed while steps wait for their next try, and an error that is not retried when one failed permanently. */
+  /** Throws Postponed while steps wait for their next try. Throws a permanent error if a step failed permanently. */
   async run(): Promise<void> {
     const { steps } = this.#execution
     const waiting = new Set(this.#steps.pending)
@@ -84,7 +84,7 @@ export class DeferredRun {
     await this.#conclude()
   }
 
-  /** A destination that is silent for days must not keep an execution for ever. */
+  /** Limits the life of an execution with an unresponsive destination. */
   #isPausedTooLong({ details }: AppError): boolean {
     const age = this.#args.services.clock.now() - Date.parse(this.#args.entry.received_at)
     return details.reason === "destination_paused" && age > maxPauseMs
@@ -107,9 +107,9 @@ export class DeferredRun {
     const tried = await this.#attempt(step, attempts, work, gate)
     if (tried === undefined) return
     const { outcome, started } = tried
-    // Stopped, not failed: this try does not count, unless another one must not follow.
+    // The service stopped the try, so the try does not count. A result that forbids retries does count.
     if (!outcome.ok && signal.aborted && outcome.error.details["retryable"] !== false) return
-    // Nor does one that called nobody.
+    // A try without a call does not count either.
     const counts = outcome.ok || !outcome.error.notTried || this.#isPausedTooLong(outcome.error)
     const failure = recordOutcome(execution, step, outcome, counts ? attempts : earlier, started, services.clock)
     const over = outcome.ok || (counts && isLast(step, outcome.error, attempts))
@@ -120,7 +120,7 @@ export class DeferredRun {
     await this.#later(step, kept, outcome, attempts)
   }
 
-  /** Keeps when it is retried, with the elements that are finished. */
+  /** Stores the time of the next try and the finished elements. */
   async #later(step: Step, work: StagedWork, { error, finished }: StepOutcome & { ok: false }, attempts: number): Promise<void> {
     const { clock, backoff } = this.#args.services
     const next_at = timestamp(clock.now() + (untriedMs(error) ?? backoff(step.retry, attempts)))
@@ -128,15 +128,15 @@ export class DeferredRun {
     await this.#keep(step, work)
   }
 
-  /** For good: its handler runs, where it has one. */
+  /** Handles a permanent failure: runs the step's handler, if any. */
   async #failed(step: Step, work: StagedWork, handler: Step | undefined): Promise<void> {
-    // Kept as pending with the failure itself, so that a node that dies in between leaves it to be found.
+    // Stores the handler as pending together with the failure, so another node can continue after a crash.
     if (handler) this.#execution.pending(handler)
     await this.#keep(step, work, handler)
     if (handler) await this.#runStep(handler)
   }
 
-  /** Where the step stands before its gate; where it waits, that is kept. */
+  /** Returns the gate state of the step, and stores a wait. */
   async #gate(step: Step, work: StagedWork): Promise<GateState> {
     const { services, payload } = this.#args
     const record = this.#steps.record(step)
@@ -162,7 +162,7 @@ export class DeferredRun {
     return state
   }
 
-  /** One try, in a slot of its action's type. Undefined if the step rests until a slot is free. */
+  /** Runs a try in a slot of its action type. Returns undefined if the step rests until a slot is free. */
   async #attempt(
     step: Step,
     attempts: number,
@@ -191,7 +191,7 @@ export class DeferredRun {
     return { outcome, started }
   }
 
-  /** In the step's record, which its outcome has replaced; where `work` is given, with how it ended. */
+  /** Restores the approval id in the step's record, after the outcome replaced the record. With `work`, also stages the receipt. */
   async #keepApproval(step: Step, approval_id: string, outcome: StepOutcome, work: StagedWork | undefined): Promise<void> {
     const record = this.#steps.record(step)
     this.#execution.steps[step.id] = { ...record, approval_id }
@@ -199,7 +199,7 @@ export class DeferredRun {
     if (work) await this.#args.services.keeper()?.complete(work, this.#args.payload.organization, approval_id, receipt)
   }
 
-  /** The step's outcome and what it staged, in one commit: that of the job's end, where nothing else is left to be done. */
+  /** Commits the step's outcome with its staged writes. The last step uses the commit of the job's end. */
   async #keep(step: Step, work: StagedWork, handler?: Step): Promise<void> {
     const { payload, store, services, signal } = this.#args
     const { executionId } = this.#execution.input
@@ -215,7 +215,7 @@ export class DeferredRun {
     else await commitOutcome(work, { store, clock: services.clock, signal })
   }
 
-  /** Turns the entry to `failed` when a step failed permanently; throws so that the job is kept as dead. */
+  /** Sets the entry to `failed` if a step failed permanently, and throws to mark the job as dead. */
   async #conclude(): Promise<void> {
     const { payload, store, services, entry } = this.#args
     const { steps, input } = this.#execution
@@ -243,7 +243,7 @@ function wasApproved(gate: GateState): boolean {
   return gate.kind === "approved" || (gate.kind === "refused" && gate.error.details.reason === "target_changed")
 }
 
-/** Whether no try follows this failure. */
+/** Returns true if no try follows this failure. */
 function isLast({ retry }: Step, { details }: AppError, attempts: number): boolean {
   return attempts >= retry.max_attempts || details["retryable"] === false
 }

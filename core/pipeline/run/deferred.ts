@@ -1,4 +1,4 @@
-// The part of a graph after the reply: one durable job an execution. Here is the job; deferred-run.ts walks the steps.
+// The deferred part of a graph: a durable job per execution. This file declares the job. deferred-run.ts runs the steps.
 import { withReason } from "../../contract/gate.ts"
 import { defineJob } from "../../contract/job.ts"
 import { type Changes, Store } from "../../contract/store.ts"
@@ -16,7 +16,7 @@ export const deferredJob = defineJob({
   payload: DeferredPayload,
   retry: { max_attempts: 20, initial_delay_ms: 1_000, factor: 2, max_delay_ms: 600_000 },
   timeoutMs: 900_000,
-  // Its steps take slots of their own (step-slots.ts). An execution leaves its place while its steps wait long.
+  // Steps use their own slots (step-slots.ts). An execution leaves its place during a long wait of its steps.
   slots: 256,
   limitsKeys: true,
   inject: { services: DeferredServices, store: Store },
@@ -31,7 +31,7 @@ export const deferredJob = defineJob({
     const { services, store } = deps
     await new DeferredRun({ payload, pipeline, entry, services, store, signal, log, work, mayRest: () => keepsFor(maxRestMs) }).run()
   },
-  // Its own retries are for faults of this service; what they cannot mend is written into the entry.
+  // The job's own retries cover faults of this service. Permanent faults are written to the entry.
   async exhausted({ payload, deps, work }, error) {
     const message = error instanceof Error ? error.message : String(error)
     const entry = await deps.store.open(EntryCollection, payload.organization).get(payload.execution_id)
@@ -48,7 +48,7 @@ function gone(message: string): AppError {
   return new AppError("failed_precondition", message, { reason: "execution_gone", retryable: false })
 }
 
-/** Stages that the steps which failed permanently, and those skipped behind them, are to be retried. Returns their ids. */
+/** Stages a retry of the permanently failed steps and the skipped steps after them. Returns their ids. */
 export function stageAgain(work: UnitOfWork, organization: string, pipeline: Runnable, entry: JournalEntry): string[] {
   const { deferred, handlers, byId } = pipeline.graph
   const again = new Set<string>()

@@ -1,4 +1,4 @@
-// One event on its way through a graph: what it is, what its steps have said so far, and what it will leave behind.
+// State of an event in a graph: its input, the results of its steps and its staged effects.
 import { type Reply, rowsIn, type StepContext, type StepWarning, type WrittenRow } from "../../contract/action.ts"
 import type { Json } from "../../contract/collection.ts"
 import type { Envelope } from "../../contract/envelope.ts"
@@ -18,14 +18,14 @@ export interface Runnable {
   readonly graph: Graph
 }
 
-/** What the steps of an event are run on. */
+/** Input of an event's steps. */
 export interface ExecutionInput extends Runnable {
   readonly executionId: string
-  /** The first execution of the event, when this is a replay; else `executionId`. */
+  /** The first execution of a replayed event, otherwise `executionId`. */
   readonly originId: string
-  /** What idempotency keys are derived from: the origin's id, or the deduplication key where there is one, so that a sender's retry gets the same. */
+  /** Base of idempotency keys: the deduplication key if present, otherwise the origin's id. A sender's retry has the same base. */
   readonly identity: string
-  /** RFC 3339, of the origin. */
+  /** RFC 3339. Receipt time of the origin. */
   readonly receivedAt: string
   readonly event: Json
   readonly payload: Json
@@ -33,15 +33,15 @@ export interface ExecutionInput extends Runnable {
   readonly envelope: Envelope
   readonly stamp: Readonly<Record<string, Json>>
   readonly depth: number
-  /** RFC 3339. When the data was received, if the steps run later: in a replay, from the queue, or for another pipeline's event. */
+  /** RFC 3339. Receipt time of the data, if the steps run later: in a replay, from the queue, or for another pipeline's event. */
   readonly dataSince?: string | undefined
 }
 
 export interface ExecutionOptions {
-  /** Aborted when the service stops. */
+  /** Aborts when the service stops. */
   readonly signal: AbortSignal
   readonly log: Logger
-  /** Results of steps that ran before, for deferred work. */
+  /** Results of earlier steps, for deferred work. */
   readonly results?: Record<string, unknown>
 }
 
@@ -49,7 +49,7 @@ export interface Failure {
   readonly code: string
   readonly message: string
   readonly step: string
-  /** As the step threw it. */
+  /** The error from the step. */
   readonly error: AppError
 }
 
@@ -64,12 +64,12 @@ export class Execution implements Turn {
   readonly rows: WrittenRow[] = []
   /** Warnings of the steps for the journal entry. */
   readonly warnings: StepWarning[] = []
-  /** What the steps stage; dropped whole when the execution fails. */
+  /** Staged writes of the steps. A failed execution discards them. */
   readonly work: StagedWork
-  /** Outcomes of awaited actions; kept even then, since the world has seen them. */
+  /** Outcomes of awaited actions. They are committed even after a failure, because the external effects already happened. */
   readonly kept: StagedWork
   reply: Reply | undefined
-  /** Steps left for after the reply. */
+  /** Number of steps after the reply. */
   pendingSteps = 0
   templateUnits = turnUnits
 
@@ -95,14 +95,14 @@ export class Execution implements Turn {
     return new Context(this, step.id, item === undefined ? this.input.event : item, itemIndex, attempt, signal)
   }
 
-  /** Keeps a step's result where templates find it, and the rows it names. */
+  /** Stores a step's result for templates, and the rows in it. */
   finished(step: Step, attempts: number, durationMs: number, result: unknown): void {
     this.steps[step.id] = { type: step.action.type, state: "done", attempts, duration_ms: durationMs, result: result as Json, error: null }
     this.scope.steps[step.id] = result
     if (step.action.writesTo) for (const row of rowsIn(step.id, result)) this.rows.push(row)
   }
 
-  /** Warnings beyond the limit are dropped, and so are repeats of a retried step. */
+  /** Drops warnings over the limit, and repeated warnings of a retried step. */
   warn(warning: StepWarning): void {
     const isKnown = this.warnings.some(({ pointer, message }) => pointer === warning.pointer && message === warning.message)
     if (!isKnown && this.warnings.length < maxWarnings) this.warnings.push(warning)
@@ -112,7 +112,7 @@ export class Execution implements Turn {
     this.steps[step.id] = { type: step.action.type, state: "failed", attempts, duration_ms: durationMs, result: null, error }
   }
 
-  /** `after` is the failed step that it would have come after. */
+  /** `after` is the failed step before it. */
   skipped(step: Step, after?: string): void {
     const record: StepRecord = { type: step.action.type, state: "skipped", attempts: 0, duration_ms: 0, result: null, error: null }
     if (after !== undefined) record.skipped_after = after
@@ -125,12 +125,12 @@ export class Execution implements Turn {
   }
 }
 
-/** Stable over retries and replays. */
+/** Stable across retries and replays. */
 export function idempotencyKey(identity: string, stepId: string, itemIndex: number): string {
   return derivedUuid(identity, stepId, String(itemIndex))
 }
 
-/** Fields are read off the execution; the idempotency key, a hash, only when someone asks for it. */
+/** Reads fields from the execution. Computes the idempotency key, a hash, on demand. */
 class Context implements StepContext {
   readonly organization: StepContext["organization"]
   readonly pipeline: StepContext["pipeline"]

@@ -1,4 +1,4 @@
-// A step that waits for a person: what it would do is rendered and filed once, and then done exactly as it was approved.
+// A step with a gate. Its configs are rendered and filed once, then run exactly as approved.
 import { isDeepStrictEqual } from "node:util"
 import type { Json } from "../../contract/collection.ts"
 import { gateOfAction } from "../../contract/declared-gates.ts"
@@ -14,7 +14,7 @@ import type { Execution, Runnable } from "./execution.ts"
 import type { StepServices } from "./step.ts"
 
 export type GateState =
-  /** Nobody needs to be asked, or the step's condition is false. */
+  /** The step needs no approval, or its condition is false. */
   | { readonly kind: "open" }
   | { readonly kind: "waits"; readonly approvalId: string; readonly expiresAt: string }
   | { readonly kind: "approved"; readonly configs: readonly unknown[] }
@@ -27,17 +27,20 @@ export interface GateArgs {
   readonly keeper: Gatekeeper | undefined
   readonly renderer: TemplateRenderer
   readonly depsOf: StepServices["depsOf"]
-  /** Takes the approval that is filed. */
+  /** Stages the filed approval. */
   readonly work: UnitOfWork
   readonly jobId: string
 }
 
-/** Returns true if the step asks at its gate: its author wrote `gate`, or an agent changed the pipeline. */
+/** Returns true if the step may need approval: its author set `gate`, or an agent changed the pipeline. */
 export function asksAtGate({ stored }: Pick<Runnable, "stored">, step: Step): boolean {
   return step.action.timing === "deferred" && (step.gated || (stored.agentFields?.length ?? 0) > 0)
 }
 
-/** Refuses a step that runs before the reply in a pipeline that an agent changed, if its gate holds. Such a step cannot wait. */
+/**
+ * Refuses an awaited step of a pipeline with agent changes if its gate requires approval. An awaited step cannot wait for a
+ * person.
+ */
 export async function refuseAwaited(execution: Execution, step: Step, keeper: Gatekeeper | undefined): Promise<AppError | undefined> {
   const { stored } = execution.input
   if (!keeper || !asksAtGate(execution.input, step) || !(await keeper.holds(stored.organization.id, step.action.type))) return undefined
@@ -45,7 +48,7 @@ export async function refuseAwaited(execution: Execution, step: Step, keeper: Ga
   return new AppError("failed_precondition", message, { reason: "awaited_step_gated", retryable: false })
 }
 
-/** Where the step stands before its gate. */
+/** Returns the gate state of the step. */
 export async function gateState(args: GateArgs): Promise<GateState> {
   const { execution, step, record, keeper } = args
   const organization = execution.input.stored.organization.id
@@ -67,7 +70,7 @@ export async function gateState(args: GateArgs): Promise<GateState> {
   return { kind: "refused", error: notApproved(decision, record.approval_id) }
 }
 
-/** Who the runs reach, without repeats. Null if the config of the action says it all. */
+/** Returns the recipients of the runs, without repeats. Null if the action's config is sufficient. */
 async function targetOf({ execution, step, depsOf }: GateArgs, inputs: readonly unknown[]): Promise<Json> {
   const { action } = step
   if (!action.target) return null
@@ -108,7 +111,7 @@ async function file(args: GateArgs, keeper: Gatekeeper): Promise<GateState> {
   return { kind: "waits", approvalId: filed.id, expiresAt: filed.expires_at }
 }
 
-/** One for each run of the step; undefined where its condition is false. */
+/** Renders a config for each run of the step. Returns undefined if its condition is false. */
 export async function renderedConfigs(execution: Execution, step: Step, renderer: TemplateRenderer): Promise<unknown[] | undefined> {
   const { scope, input } = execution
   const budget = new StepBudget(input.stored.organization.id, execution)

@@ -1,5 +1,5 @@
-// The part of a graph before the reply. Where every step only stages writes, it is a plain loop; where some wait for the
-// world outside, steps start as soon as what they need has finished, side by side.
+// Runs the part of a graph before the reply. Steps that only stage writes run in a plain loop. If a step waits for an external
+// service, each step starts as soon as its needs are finished, concurrently.
 import type { Gatekeeper } from "../../contract/gate.ts"
 import type { Step } from "../graph.ts"
 import type { Execution, Failure } from "./execution.ts"
@@ -13,7 +13,7 @@ export interface ImmediateServices extends StepServices {
   readonly keeper?: () => Gatekeeper | undefined
 }
 
-/** Resolves to what made the execution fail, or null. Deferred steps are marked pending (or skipped, behind a handled failure). */
+/** Returns the failure of the execution, or null. Marks deferred steps as pending, or as skipped after a handled failure. */
 export function runImmediate(execution: Execution, services: ImmediateServices): Failure | null | Promise<Failure | null> {
   const { graph } = execution.input
   const finish = (failure: Failure | null) => {
@@ -36,14 +36,14 @@ export function runImmediate(execution: Execution, services: ImmediateServices):
       return failure.then((bad) => bad ?? runConcurrently(execution, graph.immediate.slice(index + 1), services)).then(finish)
     }
     if (failure) return failure
-    // A handler that waits for after the reply took it: what depends on the step is skipped.
+    // A deferred handler has the failure. Dependents of the failed step are skipped.
     if (!outcome.ok && step.onError !== "continue")
       return runConcurrently(execution, graph.immediate.slice(index + 1), services).then(finish)
   }
   return finish(null)
 }
 
-/** Starts each step when its needs are finished; stops starting at the first failure. */
+/** Starts each step after its needs. Starts no further steps after the first failure. */
 async function runConcurrently(execution: Execution, steps: readonly Step[], services: ImmediateServices): Promise<Failure | null> {
   const waiting = new Set(steps)
   const running = new Map<string, Promise<Failure | null>>()
@@ -81,7 +81,7 @@ async function runAwaited(execution: Execution, step: Step, services: ImmediateS
   return settle(execution, step, outcome, attempts, started, services)
 }
 
-/** Records the outcome; a failure is passed on, continued over, or handed to a handler, as the step says. */
+/** Records the outcome. For a failure it fails the execution, continues or runs the handler, according to the step. */
 function settle(
   execution: Execution,
   step: Step,
@@ -101,7 +101,7 @@ function settle(
   return runAwaited(execution, handler, services)
 }
 
-/** The step before this one that failed into a handler: dependents of it are skipped. */
+/** Returns the earlier step with a handled failure. Dependents of that step are skipped. */
 export function behindHandled(execution: Execution, step: Step): string | undefined {
   const { byId } = execution.input.graph
   for (const id of step.needs) {
@@ -124,7 +124,10 @@ function markDeferred(execution: Execution, step: Step, services: StepServices):
   }
 }
 
-/** Whether its condition is false already: such a step needs no job. What is not known yet, or takes long, is left to the job. */
+/**
+ * Returns true if the step's condition is already false, so the step needs no job. A condition with unknown values or a long
+ * render is left to the job.
+ */
 function isUnwanted(execution: Execution, step: Step, services: StepServices): boolean {
   if (step.when === null || step.needs.some((need) => execution.steps[need]?.state === "pending")) return false
   return services.renderer.renderNow(step.when, execution.scope, execution.input.stored.organization.id, execution)?.value === false

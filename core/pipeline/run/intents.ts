@@ -1,6 +1,6 @@
-// Before an awaited action acts on the world, its intent is on disk; so is its outcome, with the event. A replay, or the
-// provider's retry after a crash, finds the outcome and does not act again, or finds the intent alone and acts with the
-// same idempotency key.
+// Stores the intent of an awaited action before its external effect. The outcome is stored with the event. After a replay or a
+// provider's retry, a stored outcome prevents a second call. With only an intent, the action runs again with the same idempotency
+// key.
 import type { Json } from "../../contract/collection.ts"
 import type { Store } from "../../contract/store.ts"
 import { StagedWork } from "../../contract/unit-of-work.ts"
@@ -10,7 +10,7 @@ import { IntentCollection } from "../journal/collections.ts"
 import { type Execution, idempotencyKey } from "./execution.ts"
 
 export interface Intents {
-  /** Commits the intent; resolves to the earlier outcome where there is one. */
+  /** Commits the intent. Resolves to the earlier outcome, if any. */
   begin(execution: Execution, step: Step): Promise<{ result: Json } | undefined>
   /** Stages the outcome with the event. */
   finish(execution: Execution, step: Step, result: unknown): void

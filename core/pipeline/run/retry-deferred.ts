@@ -1,4 +1,4 @@
-// Deferred steps that failed permanently, retried because someone asked: the cause may have been mended since.
+// Retries permanently failed deferred steps on request, because the cause may be repaired.
 import type { JobQueue } from "../../contract/job.ts"
 import type { Store } from "../../contract/store.ts"
 import type { UnitOfWork } from "../../contract/unit-of-work.ts"
@@ -17,7 +17,7 @@ interface Services {
   readonly entryChanged: DeferredServices["entryChanged"]
 }
 
-/** Stages it; returns the ids of the steps. They run as the pipeline was when the event came. */
+/** Stages the retry and returns the ids of the steps. The steps run at the event's pipeline revision. */
 export async function retryDeferred(services: Services, stored: StoredPipeline, executionId: string, work: UnitOfWork): Promise<string[]> {
   const organization = stored.organization.id
   const entry = await services.store.open(EntryCollection, organization).get(executionId)

@@ -18,15 +18,15 @@ export interface StepSlotsOptions {
 export interface StepCaller {
   readonly organization: string
   readonly pipeline: string
-  /** Empty if the action names no destination. */
+  /** Empty if the action declares no destination. */
   readonly destination: string
-  /** Ends the wait. A step that runs goes on. */
+  /** Aborts the wait. A running step continues. */
   readonly signal: AbortSignal
 }
 
-/** A step outside of the line: its execution leaves memory and comes back when the line is shorter. */
+/** A step outside of the queue. Its execution leaves memory and returns when the queue is shorter. */
 export interface Rest {
-  /** Calls back once, when the step may join the line. */
+  /** Calls back once, when the step may join the queue. */
   onTurn(wake: () => void): void
   leave(): void
 }
@@ -41,12 +41,12 @@ export class StepSlots {
     this.#options = options
   }
 
-  /** Runs the work in a slot of the action's type. Rejects as the work does, or with the signal's reason before the start. */
+  /** Runs the work in a slot of the action's type. Rejects with the work's error, or with the signal's reason before the start. */
   run<T>(action: SlottedAction, caller: StepCaller, work: () => Promise<T>): Promise<T> {
     return this.#type(action).run(caller, work)
   }
 
-  /** Returns a rest if the line of the destination is long; undefined if the step is to wait or run. */
+  /** Returns a rest if the destination's queue is long. Returns undefined if the step should wait or run. */
   rest(action: SlottedAction, caller: StepCaller): Rest | undefined {
     return this.#type(action).rest(caller)
   }

@@ -1,5 +1,5 @@
-// One step: its condition, its list, its config, its action, tried as often as it may be. Commit actions that return at
-// once cost no promise: the hot path stays synchronous.
+// Runs a step: condition, list, config and action, with retries. A synchronous commit action needs no promise, so the hot path
+// stays synchronous.
 import type { AnyAction, Reply, StepWarning } from "../../contract/action.ts"
 import type { Json } from "../../contract/collection.ts"
 import type { RetryPolicy } from "../../contract/job.ts"
@@ -15,27 +15,27 @@ import type { Execution, Failure } from "./execution.ts"
 export interface StepServices {
   readonly clock: Clock
   readonly depsOf: (action: AnyAction) => Deps<TokenRecord>
-  /** Milliseconds to wait after a failed attempt. */
+  /** Returns the milliseconds to wait after a failed attempt. */
   readonly backoff: (retry: RetryPolicy, attempt: number) => number
   readonly renderer: TemplateRenderer
-  /** Stands in for deferred actions in a dry run, which must not act. */
+  /** Replaces deferred actions in a dry run, because a dry run has no effects. */
   readonly rehearse?: (execution: Execution, step: Step) => Promise<StepOutcome>
 }
 
 export type StepOutcome =
   | { readonly ok: true; readonly result: unknown }
   | { readonly ok: true; readonly skipped: true }
-  /** Not run, but rehearsed. */
+  /** Previewed in a dry run, not run. */
   | { readonly ok: true; readonly pending: true }
-  /** `finished`: results of the elements before the one that a limit held back; what they staged is to be kept with them. */
+  /** `finished`: results of the elements before a limit paused the step. Their staged writes must be committed with them. */
   | { readonly ok: false; readonly error: AppError; readonly finished?: readonly Json[] }
 
 export interface AttemptOptions {
-  /** Configs that were approved, one for each element; the step's condition is not asked again. */
+  /** Approved configs, one per element. The step's condition is not evaluated again. */
   readonly given?: readonly unknown[] | undefined
-  /** Results of the elements that an earlier try finished; this one goes on behind them. */
+  /** Results of elements from an earlier try. This try continues after them. */
   readonly finished?: readonly Json[] | undefined
-  /** The config of one element, rendered before the step had a slot. */
+  /** Config of an element, rendered before the step had a slot. */
   readonly rendered?: RenderedConfig | undefined
 }
 
@@ -44,16 +44,16 @@ interface RenderedConfig {
   readonly config: unknown
 }
 
-/** What a step calls first, and the config that says so. */
+/** The first destination of a step, and its config. */
 export interface StepAim {
-  /** Empty if the action names no destination, or the config does not render. */
+  /** Empty if the action declares no destination, or the config does not render. */
   readonly destination: string
   readonly rendered?: RenderedConfig
 }
 
 const maxDestination = 200
 
-/** Finds the destination of a deferred step. A config that does not render fails the attempt, and not this. */
+/** Returns the destination of a deferred step. A config that does not render fails the attempt later, not this function. */
 export async function aimOf(execution: Execution, step: Step, services: StepServices, options: AttemptOptions): Promise<StepAim> {
   const { destination } = step.action
   if (!destination) return { destination: "" }
@@ -74,7 +74,7 @@ export async function aimOf(execution: Execution, step: Step, services: StepServ
   }
 }
 
-/** Runs the step once for each element it is for; `work` takes what it stages. */
+/** Runs the step once per element. `work` receives the staged writes. */
 export function attemptStep(
   execution: Execution,
   step: Step,
@@ -108,7 +108,7 @@ function failed(error: unknown): StepOutcome {
   return { ok: false, error: new AppError("unknown", message.slice(0, 1_000), { reason: "action_error" }, { cause: error }) }
 }
 
-/** One try of a step. */
+/** A try of a step. */
 class Attempt {
   readonly #execution: Execution
   readonly #step: Step
@@ -192,7 +192,7 @@ class Attempt {
   }
 }
 
-/** Tries until it succeeds, fails permanently or is told to stop. For awaited steps; deferred ones are retried by their job. */
+/** Retries until success, a permanent failure or an abort. Only for awaited steps, because the job retries deferred steps. */
 export async function runWithRetries(
   execution: Execution,
   step: Step,
@@ -208,7 +208,7 @@ export async function runWithRetries(
     )
     const waitMs = outcome.ok ? undefined : untriedMs(outcome.error)
     if (!outcome.ok && waitMs !== undefined) {
-      // Somebody waits for the reply: no longer than for the step itself.
+      // The sender waits for the reply, so the total wait is limited to the step's timeout.
       if (clock.monotonic() - started + waitMs > step.timeoutMs) return { outcome, attempts: attempt - 1 }
       finished = outcome.finished ?? finished
       await sleep(clock, waitMs, execution.signal)
@@ -224,8 +224,8 @@ export async function runWithRetries(
 }
 
 /**
- * Gives up as `deadline_exceeded` when the step's time is over, whether or not its action heeds the signal. One that does
- * at once may say instead that it must not be retried, since it may have acted.
+ * Fails with `deadline_exceeded` at the step's timeout, even if the action ignores the signal. An action that heeds the signal at
+ * once may return a permanent error instead, because it may have had an effect.
  */
 export async function withDeadline(
   step: Step,
@@ -258,12 +258,12 @@ export async function withDeadline(
   }
 }
 
-/** What follows from a step that failed permanently: the execution fails, or a handler runs. */
+/** Consequence of a permanent failure: the execution fails, or a handler runs. */
 export interface StepFailure extends Failure {
   readonly handler: Step | undefined
 }
 
-/** Records what became of a step. Returns what follows from its failure; undefined when nothing does. */
+/** Records the outcome of a step. Returns the consequence of a failure, or undefined. */
 export function recordOutcome(
   execution: Execution,
   step: Step,

@@ -1,14 +1,14 @@
-// Slots of one type of action. Three limits apply at once: a quarter of the slots is for organizations without a running
-// step, a pipeline takes at most a third of the free slots of its organization, and a destination has a fixed number.
+// Slots of an action type, with three limits. A quarter of the slots is reserved for organizations without a running step. A
+// pipeline takes at most a third of the free slots of its organization. A destination has a fixed number of slots.
 import { FairLines } from "../../kernel/fair-lines.ts"
 import type { Share } from "../../kernel/fair-scheduler.ts"
 import type { Rest, StepCaller } from "./step-slots.ts"
 
-/** All slots of the type, as a multiple of the slots of one destination. */
+/** Total slots of the type, as a multiple of the slots of a destination. */
 const slotsPerDestination = 8
-/** Room for waiting steps, likewise. Their executions stay in memory, so there is little. */
+/** Maximum waiting steps, as the same kind of multiple. It is small, because their executions stay in memory. */
 const waitingPerDestination = 4
-/** Executions that rest are held by their ids. */
+/** Maximum resting executions. They are stored by id only. */
 const maxResting = 750
 
 interface Waiting {
@@ -18,12 +18,12 @@ interface Waiting {
 interface Resting {
   /** Undefined until the execution has left memory. */
   wake?: () => void
-  /** Its turn came before that. */
+  /** True if its turn came before that. */
   isCalled: boolean
 }
 
 export class TypeSlots {
-  /** Of one destination of an organization. */
+  /** Slots of a destination of an organization. */
   readonly #perDestination: number
   readonly #slots: number
   readonly #reserved: number
@@ -33,7 +33,7 @@ export class TypeSlots {
   /** Running steps by organization, pipeline, destination, and destination of a pipeline. */
   readonly #running = new Map<string, number>()
   #total = 0
-  /** By organization: its last turn, or when it began to wait after that. */
+  /** Per organization: its last turn, or the later start of its wait. */
   readonly #since = new Map<string, number>()
 
   constructor(perDestination: number, now: () => number) {
@@ -114,7 +114,7 @@ export class TypeSlots {
     }
   }
 
-  /** One for each step that ends, so that the line stays full and no more come than it takes. */
+  /** Wakes a single step per finished step, so the queue stays full and never overflows. */
   #wakeOne(): void {
     const turn = this.#resting.next((path) => path.length < 3 || this.#hasRoomInLine(path))
     if (!turn) return
@@ -122,7 +122,7 @@ export class TypeSlots {
     turn.item.wake?.()
   }
 
-  /** A pipeline takes at most half of the room that is left, and always has room for one step. */
+  /** A pipeline takes at most half of the remaining room, and always has room for one step. */
   #hasRoomInLine(path: readonly string[]): boolean {
     const ofPipeline = this.#lines.waiting(path.slice(0, 2))
     if (ofPipeline === 0) return true
@@ -130,7 +130,7 @@ export class TypeSlots {
     return ofPipeline < left && this.#lines.waiting(path) < this.#perDestination
   }
 
-  /** Whether a step below this path may start. */
+  /** Returns true if a step below this path may start. */
   #may(path: readonly string[]): boolean {
     const [organization = "", pipeline, destination] = path
     const free = this.#slots - this.#total
@@ -172,7 +172,7 @@ export class TypeSlots {
   }
 }
 
-/** Steps of a pipeline without a destination share one. */
+/** Steps of a pipeline without a destination share a common one. */
 function pathOf({ organization, pipeline, destination }: StepCaller): readonly string[] {
   return [organization, pipeline, destination === "" ? `pipeline ${pipeline}` : destination]
 }

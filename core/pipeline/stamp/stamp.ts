@@ -1,13 +1,12 @@
-// The columns stamped on every dataset row at ingestion, as far as the request alone tells them.
-// "" everywhere means "no signal".
+// The columns stamped on every dataset row at ingestion, derived from the request. "" means "no signal" in every column.
 import type { Json } from "../../contract/collection.ts"
 import type { Envelope, PageEnvelope, UserAgents } from "../../contract/envelope.ts"
 import type { CoreConfig } from "../../kernel/config-schema.ts"
 
-/** Request headers as the stamp reads them: names in lower case, a repeated one as a list. */
+/** Request headers for the stamp. Names are in lower case, and a repeated header is a list. */
 export type Headers = Readonly<Record<string, string | readonly string[] | undefined>>
 
-/** What a request says of device and place, stamped on rows. */
+/** Device and place of a request, stamped on rows. */
 export interface RequestStamp {
   readonly device_type: string
   readonly browser: string
@@ -27,7 +26,7 @@ export function stampOf(headers: Headers, geo: CoreConfig["inbound"]["geo"], cla
   return { device_type, browser, in_app, language: languageOf(first(headers["accept-language"])), country, region, city }
 }
 
-/** The stamped columns of a row, from the envelope that the event ended up with. */
+/** Returns the stamped columns of a row, from the final envelope of the event. */
 export function stampedColumns(page: PageEnvelope, request: RequestStamp, isTest: boolean): Record<string, Json> {
   return {
     variant: page.variant ?? "",
@@ -44,7 +43,7 @@ export function stampedColumns(page: PageEnvelope, request: RequestStamp, isTest
   }
 }
 
-/** `true` when the request is tagged as test traffic by its header. */
+/** Returns `true` if a header marks the request as test traffic. */
 export function taggedAsTest(headers: Headers): boolean {
   const value = first(headers["x-service-test"])
   return value === "1" || value.toLowerCase() === "true"
@@ -62,13 +61,13 @@ function first(value: string | readonly string[] | undefined): string {
   return typeof value === "string" ? value : (value?.[0] ?? "")
 }
 
-// Country, region and city from the headers that an edge network adds. Only the configured edge is believed: without one
-// in front, anyone can send these headers. Sources: the networks' own documentation of their request headers.
+// Country, region and city from the headers of an edge network. Only the configured edge is trusted, because without an edge any
+// sender can set these headers. Sources: the networks' own documentation of their request headers.
 
 interface Geography {
   /** ISO 3166-1 alpha-2, upper case. */
   readonly country: string
-  /** ISO 3166-2, country included: `US-CA`. */
+  /** ISO 3166-2 with the country: `US-CA`. */
   readonly region: string
   readonly city: string
 }
@@ -92,7 +91,7 @@ export function geographyOf(headers: Headers, edge: CoreConfig["inbound"]["geo"]
   const names = headerNames[edge]
   const country = text(headers[names.country]).toUpperCase()
   if (!/^[A-Z0-9]{2}$/.test(country) || noCountry.has(country)) return nowhere
-  // Edges send the subdivision, with the country in front or without.
+  // Edges send the subdivision with or without the country prefix.
   const given = text(headers[names.region]).toUpperCase()
   const subdivision = given.startsWith(`${country}-`) ? given.slice(country.length + 1) : given
   const region = /^[A-Z0-9]{1,3}$/.test(subdivision) ? `${country}-${subdivision}` : ""
@@ -103,7 +102,7 @@ function text(value: string | readonly string[] | undefined): string {
   return (typeof value === "string" ? value : (value?.[0] ?? "")).trim()
 }
 
-/** City names come percent-encoded from some edges, since headers are Latin-1. */
+/** Some edges percent-encode city names, because headers are Latin-1. */
 function decoded(city: string): string {
   if (!city.includes("%")) return city
   try {
@@ -113,8 +112,8 @@ function decoded(city: string): string {
   }
 }
 
-// The primary tag of an Accept-Language header (RFC 9110 section 12.5.4): the most wanted language, without its region.
-// Remembered, since few headers make most of the traffic.
+// Returns the primary tag of an Accept-Language header (RFC 9110 section 12.5.4): the preferred language without its region.
+// Results are cached, because few distinct headers cause most of the traffic.
 
 const tag = /^[a-z]{2,3}$/
 

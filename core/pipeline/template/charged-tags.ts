@@ -1,15 +1,15 @@
-// The tags that work before they render a branch. `for` copies its collection, and `case` compares without an operator.
+// Tags that do work before they render a branch. `for` copies its collection, and `case` compares without an operator.
 import { CaseTag, type Context, type Emitter, evalToken, ForTag, type Liquid, TypeGuards } from "liquidjs"
 import { keyUnits, meter } from "./meter.ts"
 import { comparisonUnits } from "./operators.ts"
 
-/** Replaces both tags of the engine by charged ones. */
+/** Replaces both tags of the engine with charged versions. */
 export function chargeTags(engine: Liquid): void {
   engine.registerTag("for", ChargedFor)
   engine.registerTag("case", ChargedCase)
 }
 
-/** Units of copying one member, up to twice. */
+/** Units for a copy of a member, up to twice. */
 const memberUnits = 2
 
 class ChargedFor extends ForTag {
@@ -36,7 +36,7 @@ class ChargedCase extends CaseTag {
     const comparisons = this.branches.reduce((sum, { values }) => sum + values.length, 0)
     value.value = function* (context, lenient) {
       const target: unknown = yield evaluate(context, lenient)
-      // As high as against an equal value: the values of the branches are read later.
+      // Charges as if all values were equal, because the branch values are read later.
       meter.spend(comparisons * comparisonUnits("==", target, target))
       return target
     }

@@ -1,5 +1,5 @@
-// What Liquid itself lets pass and means something else than was written: words after the end of an expression, an
-// operator without an operand, unknown filters past the first. Found before Liquid parses the text, with a remedy.
+// Finds mistakes that Liquid accepts with another meaning: words after the end of an expression, an operator without an operand,
+// or unknown filters after the first filter. It runs before Liquid's parser and suggests a remedy.
 import { defaultOperators, type FilteredValueToken, type TagToken, type Token, Tokenizer, TypeGuards } from "liquidjs"
 import { AppError } from "../../kernel/errors.ts"
 import { didYouMean } from "../../kernel/guess.ts"
@@ -7,22 +7,22 @@ import { knownFilters, knownTags, liquid } from "./liquid.ts"
 
 const { isOperatorToken, isPropertyAccessToken, isOutputToken, isTagToken } = TypeGuards
 
-/** Problems of an expression, in words; none when it is sound. */
+/** Returns the problems of an expression as text. A valid expression has no problems. */
 export function expressionProblems(text: string): string[] {
   if (text.trim() === "") return ["The expression is empty."]
   return problemsBetween(text, 0, text.length)
 }
 
-/** Outputs and tags of one template. */
+/** Maximum outputs and tags of a template. */
 const maxParts = 1_000
 const maxFilters = 50
-/** Problems of one template; one that has more is not what its author thinks it is. */
+/** Maximum problems of a template. A template with more problems is probably not a template. */
 const maxProblems = 10
 
-/** Problems of a text with `{{ }}` and `{% %}` in it. */
+/** Returns the problems of a text with `{{ }}` and `{% %}` in it. */
 export function templateProblems(text: string): string[] {
   const problems: string[] = []
-  // Counted in the text: parsing is what takes long.
+  // Counts in the text, because parsing is slow.
   const parts = text.split(/\{\{|\{%/, maxParts + 2).length - 1
   if (parts > maxParts)
     return [`The template holds more than ${maxParts} outputs and tags. Use a loop, or compute the text in the transform.`]
@@ -38,7 +38,7 @@ export function templateProblems(text: string): string[] {
   return problems
 }
 
-/** Liquid's message without the position in the snippet, which the finding's own place makes superfluous. */
+/** Returns Liquid's message without the position in the snippet. The finding has its own place. */
 export function sentence(error: unknown): string {
   const original = error instanceof Error && "originalError" in error ? error.originalError : error
   if (original instanceof AppError) return original.message
@@ -86,7 +86,7 @@ function problemsBetween(text: string, begin: number, end: number): string[] {
   }
 }
 
-/** What people write who know other languages. */
+/** Common mistakes of people who know other languages. */
 const meant: readonly (readonly [RegExp, string])[] = [
   [/^.?&&/, 'Write "and".'],
   [/^.?!(?!=)|\s!(?!=)/, 'Write "x == false", or "not x".'],
@@ -100,7 +100,7 @@ function operatorHint(rest: string): string {
   return found ? ` ${found[1]}` : ""
 }
 
-/** Operands and operators must alternate; Liquid evaluates a prefix and drops the rest. */
+/** Requires alternating operands and operators. Liquid evaluates a prefix and ignores the rest. */
 function orderProblem(postfix: readonly Token[], text: string): string | undefined {
   const tokens = [...postfix].sort((a, b) => a.begin - b.begin)
   let wantsOperand = true

@@ -1,5 +1,5 @@
-// A Liquid expression, compiled: paths, constants and comparisons of plain values become closures; only what has
-// filters, ranges or computed indexes is handed to Liquid for each event.
+// Compiles a Liquid expression. Paths, constants and comparisons of plain values become closures. Liquid evaluates only filters,
+// ranges and computed indexes for each event.
 import { Context, type Token, TypeGuards, toValue, toValueSync, Value } from "liquidjs"
 import { AppError } from "../../kernel/errors.ts"
 import type { Evaluate } from "../graph.ts"
@@ -9,14 +9,14 @@ import { keyUnits, meter } from "./meter.ts"
 import { chargedOperators } from "./operators.ts"
 import { fixedPath, type Read, readsOfValue } from "./reads.ts"
 
-// What texts compiled to, by text: pipelines repeat each other's templates (`{{ event.email }}`), and a compiled one holds
-// nothing of the document that it came from, so that one serves them all.
+// Caches compiled templates by text, because pipelines repeat each other's templates (`{{ event.email }}`). A compiled template
+// has no data of its document, so documents can share it.
 
-/** Longer texts are seldom the same twice. */
+/** Longer texts rarely repeat. */
 const maxTextLength = 500
 const maxKept = 2_000
 
-/** `compile` must give the same for the same text; what it gives is shared, and so never changed. */
+/** `compile` must be deterministic. Its results are shared, so they must be immutable. */
 export function keptByText<T>(compile: (text: string) => T): (text: string) => T {
   const kept = new Map<string, T>()
   return (text) => {
@@ -24,7 +24,7 @@ export function keptByText<T>(compile: (text: string) => T): (text: string) => T
     if (known !== undefined) return known
     const compiled = compile(text)
     if (text.length > maxTextLength) return compiled
-    // The oldest goes: what is in use anywhere is still held there.
+    // Evicts the oldest entry. Documents in use keep their own references.
     if (kept.size >= maxKept) for (const oldest of kept.keys()) if (kept.delete(oldest)) break
     kept.set(text, compiled)
     return compiled
@@ -35,7 +35,7 @@ export type Compiled<T> =
   | { readonly ok: true; readonly evaluate: Evaluate<T>; readonly reads: readonly Read[] }
   | { readonly ok: false; readonly problems: readonly string[] }
 
-/** Compiles a bare expression such as `event.budget >= 1000 and event.email contains "@"`. Nothing found is null. */
+/** Compiles a bare expression such as `event.budget >= 1000 and event.email contains "@"`. A missing value is null. */
 export const compileExpression = keptByText((text): Compiled<unknown> => {
   if (/\{\{|\{%/.test(text)) return { ok: false, problems: [`Write the expression bare, without {{ }}: ${bare(text)}`] }
   const problems = expressionProblems(text)
@@ -49,7 +49,7 @@ export const compileExpression = keptByText((text): Compiled<unknown> => {
   }
 })
 
-/** What an evaluator was compiled from, so that another thread can compile it again. */
+/** Source text of an evaluator, so another thread can compile it again. */
 export interface Source {
   readonly kind: "expression" | "text"
   readonly text: string
@@ -62,7 +62,7 @@ export function sourceOf(evaluate: object): Source | undefined {
   return sources.get(evaluate)
 }
 
-/** Takes the result from an earlier turn where rendering is continued; else the evaluator as it is. */
+/** Wraps an evaluator. If a render continues from an earlier turn, it returns the earlier result. */
 export function continued<T>(kind: Source["kind"], text: string, reads: readonly Read[], evaluate: Evaluate<T>): Evaluate<T> {
   const self: Evaluate<T> = (scope) => {
     const { results } = meter
@@ -77,7 +77,7 @@ export function continued<T>(kind: Source["kind"], text: string, reads: readonly
   return self
 }
 
-/** An evaluator of a parsed value; the result is JSON or null. */
+/** Returns an evaluator of a parsed value. The result is JSON or null. */
 export function evaluatorOf(value: Value): Evaluate<unknown> {
   const direct = value.filters.length === 0 ? closureOf(value.initial.postfix) : undefined
   const evaluate = direct ?? throughLiquid(value)
@@ -90,7 +90,7 @@ function checked(evaluate: Evaluate<unknown>): Evaluate<unknown> {
 
 const { isOperatorToken, isLiteralToken, isNumberToken, isQuotedToken } = TypeGuards
 
-/** Operators look only at `opts`, so that one context serves all. */
+/** Operators read only `opts`, so all evaluations share a context. */
 const operatorContext = new Context({}, liquid.options, { sync: true })
 
 function closureOf(postfix: readonly Token[]): Evaluate<unknown> | undefined {
@@ -151,7 +151,7 @@ function comparison(operator: string, l: number, r: number): boolean | undefined
   }
 }
 
-/** Liquid's truth: everything but false and nothing. */
+/** Truth in Liquid: every value except false and null. */
 function truthy(value: unknown): boolean {
   const plain: unknown = toValue(value)
   return plain !== false && plain !== null && plain !== undefined
@@ -180,8 +180,8 @@ function bare(text: string): string {
   return text.replace(/^\s*\{\{-?\s*|\s*-?\}\}\s*$/g, "").slice(0, 80)
 }
 
-// Reading a path as Liquid reads it: own properties only, negative indexes from the end, and `size`, `first` and `last`
-// where the value has no such key of its own. Most templates are one path, and take this way for every event.
+// Reads a path like Liquid: own properties, negative indexes from the end, and `size`, `first` and `last` without an own key of
+// that name. Most templates are a single path and use this for every event.
 
 function lookup(scope: unknown, path: readonly (string | number)[]): unknown {
   let value = scope

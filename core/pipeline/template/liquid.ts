@@ -1,5 +1,5 @@
-// The one Liquid engine: which tags and filters pipelines may use, and its limits. Left out is what reads files, writes
-// the scope, parses text while it renders, or gives another answer each time: the same event must render the same again.
+// The Liquid engine, with the allowed tags and filters and its limits. It excludes tags and filters that read files, write the
+// scope, parse text at render time or are not deterministic. The same event must render the same result.
 import { Context, Liquid } from "liquidjs"
 import { AppError } from "../../kernel/errors.ts"
 import type { TemplateScope } from "../graph.ts"
@@ -9,14 +9,14 @@ import { chargedOperators, searchUnits } from "./operators.ts"
 
 const usableTags = ["assign", "break", "capture", "case", "comment", "continue", "for", "if", "raw", "unless", "#"]
 const unusableFilters = ["sample", "where_exp", "reject_exp", "group_by_exp", "has_exp", "find_exp", "find_index_exp", "raw", "inspect"]
-/** Filters that look for their first argument in the text of any value. */
+/** Filters that search for their first argument in the text of any value. */
 const searchFilters = /^(replace|remove|split)/
 const dateFilters = ["date", "date_to_xmlschema", "date_to_rfc822", "date_to_string", "date_to_long_string"]
 
-/** Longest text, in UTF-16 units, that one template may render to. */
+/** Maximum UTF-16 units of a rendered template. */
 export const maxTextLength = 1_048_576
 
-/** What is rendered outside of a step, which has a budget of its own, ends at these. */
+/** Limits for renders outside of a step. A step has its own budget. */
 const limits = { parseLimit: 262_144, renderLimit: 100, memoryLimit: 5_000_000 }
 
 /** Filters that compare, look up or copy each member. */
@@ -24,7 +24,7 @@ const listFilters = /^(sort|where|reject|find|has|uniq|group_by|map|sum|compact|
 
 export const liquid = makeLiquid()
 
-/** Tags a template may hold, those that only continue or end another included. */
+/** Allowed tags, including tags that continue or end another tag. */
 export const knownTags: ReadonlySet<string> = new Set([
   ...usableTags,
   ...["elsif", "else", "when", "endif", "endunless", "endcase", "endfor", "endcapture", "endcomment", "endraw"],
@@ -32,7 +32,7 @@ export const knownTags: ReadonlySet<string> = new Set([
 
 export const knownFilters: readonly string[] = Object.keys(liquid.filters)
 
-/** A value as text: nothing for null, JSON for lists and objects. */
+/** Returns a value as text: "" for null, JSON for lists and objects. */
 export function textOf(value: unknown): string {
   if (value === null || value === undefined) return ""
   if (typeof value !== "object") return String(value)
@@ -42,7 +42,7 @@ export function textOf(value: unknown): string {
 
 type Limiter = Context["memoryLimit"]
 
-/** Liquid's name for what it allocates (members of lists and ranges, characters); charged to the meter. */
+/** Liquid's limiter for allocations (members of lists and ranges, characters). Charges the meter. */
 class AllocationLimiter {
   readonly limit = limits.memoryLimit
 
@@ -53,7 +53,7 @@ class AllocationLimiter {
   check(): void {}
 }
 
-/** Asked by Liquid before each tag and each output within tags. */
+/** Liquid calls this before each tag and each output within tags. */
 class RenderLimiter {
   use(): void {}
 
@@ -64,7 +64,7 @@ class RenderLimiter {
 
 const metered = { memoryLimit: new AllocationLimiter() as unknown as Limiter, renderLimit: new RenderLimiter() as unknown as Limiter }
 
-/** Charges for a key that is a list, and for counting the members of an object. */
+/** Charges for a list as a key, and for the size of an object. */
 class ChargedContext extends Context {
   override readProperty(...[holder, key]: Parameters<Context["readProperty"]>): unknown {
     if (typeof key === "object") meter.spend(weightOf(key))
@@ -74,7 +74,7 @@ class ChargedContext extends Context {
   }
 }
 
-/** A context that charges to the meter within a step, and keeps to Liquid's own limits outside of one. */
+/** Returns a context. Within a step it charges the meter. Outside of a step it uses Liquid's own limits. */
 export function contextOf(scope: TemplateScope): Context {
   const within = meter.left === Number.POSITIVE_INFINITY ? {} : metered
   return new ChargedContext(scope, liquid.options, { sync: true }, { liquid, ...within })
@@ -114,7 +114,7 @@ function makeLiquid(): Liquid {
 
 type FilterFunction = (this: { context: Context }, value: unknown, ...args: unknown[]) => unknown
 
-/** Charges for the value and the arguments before the filter sees them; a search costs text times pattern. */
+/** Charges for the value and the arguments before the filter runs. A search costs text times pattern. */
 function charged(name: string, builtin: FilterFunction): FilterFunction {
   const factor = listFilters.test(name) ? 4 : 1
   const searches = searchFilters.test(name)

@@ -1,24 +1,24 @@
-// Counts what rendering costs. Templates are rendered on the main thread, between two turns of the event loop, so each
-// output, filter and range charges units before it works (about 50 ns each), and rendering stops where they run out.
-// Rendering is synchronous, so one meter serves all; what happens after it stopped is decided by run/render.ts.
+// Meters the cost of rendering. Templates render on the main thread, within a turn of the event loop. Each output, filter and
+// range charges units before its work, at about 50 ns per unit. Rendering stops when the units run out. Rendering is synchronous,
+// so all renders share a meter. run/render.ts handles a stopped render.
 import { AppError } from "../../kernel/errors.ts"
 
-/** Units in one turn of the event loop: about a millisecond. */
+/** Units in a turn of the event loop, about a millisecond. */
 export const turnUnits = 20_000
 
-/** Characters that the templates of one step may render to, over all elements of a `for_each`. */
+/** Maximum rendered characters of a step's templates, over all elements of a `for_each`. */
 const maxStepOutput = 4_194_304
 
 class Meter {
-  /** Units left. Unlimited outside of a step: Liquid's own limits hold then. */
+  /** Remaining units. Unlimited outside of a step, because Liquid's own limits apply there. */
   left = Number.POSITIVE_INFINITY
-  /** Characters that the step has rendered. */
+  /** Rendered characters of the step. */
   output = 0
-  /** Whether rendering stopped because the units ran out. */
+  /** True if rendering stopped because the units ran out. */
   exceeded = false
-  /** Results by evaluator, for rendering that is continued in a later turn. */
+  /** Results by evaluator, for renders that continue in a later turn. */
   results: Map<object, unknown> | undefined
-  /** The evaluator at work, when results are kept. */
+  /** The active evaluator, if results are stored. */
   current: object | undefined
 
   begin(units: number, output: number, results?: Map<object, unknown>): void {
@@ -34,7 +34,7 @@ class Meter {
     this.results = undefined
   }
 
-  /** Counts the text that a template rendered to. */
+  /** Counts the rendered text of a template. */
   rendered<T>(result: T): T {
     if (typeof result !== "string" || this.left === Number.POSITIVE_INFINITY) return result
     this.output += result.length
@@ -58,10 +58,10 @@ export const meter = new Meter()
 
 const memberUnits = 16
 
-/** Units of listing one key of an object. */
+/** Units per listed key of an object. */
 export const keyUnits = 8
 
-/** Units that reading all of a value takes; stops counting once it is more than is left. */
+/** Returns the units of a complete read of a value. Stops counting above the remaining units. */
 export function weightOf(value: unknown, most = meter.left): number {
   if (typeof value === "string") return 4 + value.length / 2
   if (typeof value !== "object" || value === null) return 4

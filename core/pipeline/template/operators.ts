@@ -1,10 +1,10 @@
-// Liquid's operators, each charged to the meter before it compares. Bare expressions and tags share them.
+// Liquid's operators. Each operator charges the meter before its comparison. Bare expressions and tags share them.
 import { Drop, defaultOperators, type Operators } from "liquidjs"
 import { keyUnits, meter, weightOf } from "./meter.ts"
 
 type Comparison = (left: unknown, right: unknown, ...rest: readonly unknown[]) => ReturnType<Operators[string]>
 
-/** "and", "or" and "not" look at the truth of a value and cost nothing. */
+/** "and", "or" and "not" test the truth of a value and are free. */
 const compares = (name: string) => !["and", "or", "not"].includes(name)
 
 export const chargedOperators: Operators = Object.fromEntries(
@@ -18,14 +18,14 @@ function charged(name: string, builtin: Comparison): Comparison {
   }
 }
 
-/** Units of one comparison: a search costs text times pattern, a comparison of lists their members. */
+/** Returns the units of a comparison. A search costs text times pattern. A comparison of lists costs their members. */
 export function comparisonUnits(name: string, left: unknown, right: unknown): number {
   if (name === "contains") return containmentUnits(left, right)
   if (name === "==" || name === "!=") return equalityUnits(left, right)
   return orderUnits(left, right)
 }
 
-/** Units of a search for `pattern` in `text`. An object is searched for, or in, as the text that it becomes. */
+/** Returns the units of a search for `pattern` in `text`. An object counts as its text form. */
 export function searchUnits(text: unknown, pattern: unknown): number {
   const asText = (value: unknown) => (typeof value === "object" && value !== null ? weightOf(value) : 0)
   return asText(text) + asText(pattern) + (lengthOf(text) * lengthOf(pattern)) / 1_000
@@ -54,7 +54,7 @@ function emptinessUnits(drop: unknown, value: unknown): number {
   return typeof value === "object" && value !== null && !Array.isArray(value) ? keyUnits * Object.keys(value).length : 0
 }
 
-/** Order turns lists into text. */
+/** Order comparisons turn lists into text. */
 function orderUnits(left: unknown, right: unknown): number {
   if (typeof left === "string" && typeof right === "string") return 4 + Math.min(left.length, right.length) / 64
   return (Array.isArray(left) ? weightOf(left) : 4) + (Array.isArray(right) ? weightOf(right) : 4)

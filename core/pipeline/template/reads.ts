@@ -1,12 +1,12 @@
-// Which values a template reads, as paths from a root of the scope: `steps.save.row_id`. What stands behind an index
-// that is itself computed is not known before an event, so the path ends there and the index's own reads follow.
+// Returns the reads of a template as paths from a root of the scope: `steps.save.row_id`. A path ends before a computed index,
+// because its value is unknown before an event. The index's own reads are separate.
 import { type Token, TypeGuards, type Value, type Variable } from "liquidjs"
 
 export interface Read {
   readonly root: string
-  /** Keys below the root, as far as they are known. */
+  /** Known keys below the root. */
   readonly path: readonly (string | number)[]
-  /** It stands before the filter `default`. */
+  /** True if the read precedes the filter `default`. */
   readonly hasDefault?: true
 }
 
@@ -25,7 +25,7 @@ export function readsOfValue(value: Value): Read[] {
   return found
 }
 
-/** From Liquid's own analysis, for templates with tags, whose local names it tells apart. */
+/** Converts reads from Liquid's own analysis of templates with tags. The analysis excludes local names. */
 export function readOfVariable(variable: Variable): Read | undefined {
   const [root, ...rest] = variable.segments
   if (typeof root !== "string") return undefined
@@ -33,7 +33,7 @@ export function readOfVariable(variable: Variable): Read | undefined {
   return { root, path: (computed < 0 ? rest : rest.slice(0, computed)) as (string | number)[] }
 }
 
-/** The keys of a path that holds no computed part; undefined for any other token. */
+/** Returns the keys of a path without computed parts. Returns undefined for any other token. */
 export function fixedPath(token: Token): (string | number)[] | undefined {
   if (!isPropertyAccessToken(token) || token.variable) return undefined
   const keys = token.props.map(keyOf)

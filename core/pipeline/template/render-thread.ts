@@ -1,5 +1,5 @@
-// The worker thread that renders what is too much for the main thread: compiles the template again (it is text), renders
-// it within the units that are left, and says what they were. Ended from outside where it takes too long.
+// Worker thread for renders that are too expensive for the main thread. It compiles the template again from text, renders it
+// within the remaining units and returns the used units. The main thread ends it after a timeout.
 import { parentPort } from "node:worker_threads"
 import { AppError } from "../../kernel/errors.ts"
 import type { TemplateScope } from "../graph.ts"
@@ -9,18 +9,18 @@ import { compileText } from "./text.ts"
 
 export interface RenderTask {
   readonly source: Pick<Source, "kind" | "text">
-  /** JSON of the parts of the scope that the template reads. */
+  /** JSON of the scope's parts that the template reads. */
   readonly scope: string
   readonly units: number
   readonly output: number
 }
 
 export interface RenderAnswer {
-  /** JSON text; absent when rendering failed. */
+  /** JSON text. Absent if rendering failed. */
   readonly value?: string
   readonly units: number
   readonly output: number
-  /** Why it failed; empty when the units ran out. */
+  /** Error message. Empty if the units ran out. */
   readonly problem?: string
 }
 

@@ -1,5 +1,5 @@
-// The main thread's end of the render thread: one template at a time, organizations by turns, each with a bounded queue.
-// The thread is started when it is first needed, and replaced where a template takes it too long or too much memory.
+// Client of the render thread on the main thread. It renders one template at a time. Organizations take turns, each with a
+// bounded queue. The thread starts on demand. It is replaced if a template uses too much time or memory.
 import type { Clock } from "../../kernel/clock.ts"
 import { AppError } from "../../kernel/errors.ts"
 import { FairLimiter } from "../../kernel/fair-limiter.ts"
@@ -15,10 +15,13 @@ export interface Rendered {
   readonly output: number
 }
 
-/** Waiting templates, of all and of one organization; beyond, the step is retried later. */
+/** Maximum waiting templates in total and per organization. Above them, the step retries later. */
 const maxWaiting = 512
 const maxWaitingPerOrganization = 64
-/** A last resort against native code that counts no units: a search, a sort. Of the processor's time: a thread that is not given it is not blamed. */
+/**
+ * Last resort against native code without unit charges, such as a search or a sort. Measures CPU time, so an unscheduled thread
+ * does not time out.
+ */
 const deadlineMs = 1_000
 const memory = { maxOldGenerationSizeMb: 128, maxYoungGenerationSizeMb: 16 }
 
@@ -35,7 +38,7 @@ export class RenderWorker {
     this.#threads = new OnDemand(() => new ConfinedThread({ main, name: "millrace-templates", limits: memory }), clock)
   }
 
-  /** Throws AppError: `template_failed` or `template_budget`, not retryable, or `unavailable` where too many wait. */
+  /** Throws AppError: `template_failed` or `template_budget`, both permanent, or `unavailable` if too many templates wait. */
   render(organization: string, task: RenderTask): Promise<Rendered> {
     return this.#limiter.run({ organization, signal: this.#stopping.signal }, () => this.#threads.use((thread) => this.#in(thread, task)))
   }
@@ -53,7 +56,7 @@ export class RenderWorker {
       if (value !== undefined) return { value: JSON.parse(value) as unknown, units, output }
       throw problem ? new AppError("failed_precondition", problem, { reason: "template_failed", retryable: false }) : exhausted()
     } catch (error) {
-      // Out of memory, or a fault of our own: either way the template in hand is not rendered again.
+      // Out of memory, or a fault of the service. Neither is retried for this template.
       throw error instanceof PeerLost && error.exit.killed !== "stop" ? exhausted() : error
     } finally {
       cancelDeadline()

@@ -1,6 +1,6 @@
-// Renders templates within a budget: what fits into the rest of the turn at once, more in later turns, and a single
-// template that is more than a whole turn's work in a worker thread. So no template holds up the event loop for longer
-// than about a millisecond, and a step whose templates never end fails permanently.
+// Renders templates within a budget. A render within the rest of the turn is synchronous, and a longer render continues in later
+// turns. A template above a whole turn runs in a worker thread. No template blocks the event loop for more than about a
+// millisecond, and an endless step fails permanently.
 import { setImmediate as nextTurn } from "node:timers/promises"
 import { AppError } from "../../kernel/errors.ts"
 import type { Evaluate, TemplateScope } from "../graph.ts"
@@ -9,15 +9,15 @@ import { meter, turnUnits } from "./meter.ts"
 import type { Read } from "./reads.ts"
 import type { RenderWorker } from "./render-worker.ts"
 
-/** Units that the templates of one step may take, over all elements of a `for_each`: about a quarter of a second. */
+/** Maximum units of a step's templates over all elements of a `for_each`, about a quarter of a second. */
 const maxStepUnits = 5_000_000
 
-/** What the turn of an execution has left; several steps share it. */
+/** Remaining units of an execution's turn. Several steps share it. */
 export interface Turn {
   templateUnits: number
 }
 
-/** The budget of one step, `when` and `for_each` included. */
+/** The budget of a step, including `when` and `for_each`. */
 export class StepBudget {
   readonly organization: string
   readonly turn: Turn
@@ -37,7 +37,7 @@ export class TemplateRenderer {
     this.#worker = worker
   }
 
-  /** The value at once where it fits into the turn. Throws AppError, not retryable, when it cannot be rendered. */
+  /** Returns the value synchronously if it fits into the turn. Throws a permanent AppError if it cannot be rendered. */
   render<T>(evaluate: Evaluate<T>, scope: TemplateScope, budget: StepBudget): T | Promise<T> {
     const began = budget.turn.templateUnits
     try {
@@ -51,7 +51,7 @@ export class TemplateRenderer {
     return this.#later(evaluate, scope, budget)
   }
 
-  /** The value where it fits into the turn; undefined where it does not, or cannot be rendered. */
+  /** Returns the value if it fits into the turn. Returns undefined if it does not fit or cannot be rendered. */
   renderNow<T>(evaluate: Evaluate<T>, scope: TemplateScope, organization: string, turn: Turn): { readonly value: T } | undefined {
     const budget = new StepBudget(organization, turn)
     const began = turn.templateUnits
@@ -65,7 +65,7 @@ export class TemplateRenderer {
     }
   }
 
-  /** Goes on where it stopped, once a turn, until all is rendered or the step's budget is spent. */
+  /** Continues once per turn until the render is complete or the step's budget is spent. */
   async #later<T>(evaluate: Evaluate<T>, scope: TemplateScope, budget: StepBudget): Promise<T> {
     const results = new Map<object, unknown>()
     for (let before = -1; ; ) {
@@ -80,7 +80,7 @@ export class TemplateRenderer {
         this.#account(budget, turnUnits)
       }
       const stuck = meter.current
-      // It had a turn of its own and did not finish.
+      // The template had a whole turn and did not finish.
       if (stuck && results.size === before) await this.#inWorker(stuck, scope, budget, results)
       before = results.size
     }
@@ -110,7 +110,7 @@ export class TemplateRenderer {
   }
 }
 
-/** What the template reads, to the second level: little of an event is copied to another thread. */
+/** Returns the parts of the scope that the template reads, to the second level. This keeps the copy to the other thread small. */
 function partsOf(scope: TemplateScope, reads: readonly Read[]): Record<string, unknown> {
   const parts: Record<string, unknown> = {}
   for (const { root, path } of reads) {

@@ -1,5 +1,5 @@
-// A string with templates in it. Exactly one `{{ expression }}` keeps the type of what it finds; anything else renders
-// to text. Text without tags is joined from parts; text with tags is rendered by Liquid, within its limits.
+// Compiles a string with templates. A single `{{ expression }}` keeps the type of its value. All other strings render to text.
+// Text without tags is joined from parts. Liquid renders text with tags, within its limits.
 import { analyzeSync, Output, type Template } from "liquidjs"
 import { AppError } from "../../kernel/errors.ts"
 import type { Evaluate, TemplateScope } from "../graph.ts"
@@ -40,7 +40,7 @@ function partOf(template: Template): string | Evaluate<unknown> {
   return template instanceof Output ? evaluatorOf(withoutEscape(template).value) : (template as Template & { str: string }).str
 }
 
-/** Holds the parts and nothing else: one of these is kept for every template of every pipeline in use. */
+/** Keeps only the parts in memory. A closure exists for every template of every pipeline in use. */
 function concatenation(parts: readonly (string | Evaluate<unknown>)[]): Evaluate<string> {
   return (scope) => {
     let text = ""
@@ -72,7 +72,7 @@ function rendered(templates: Template[], scope: TemplateScope): string {
   }
 }
 
-/** The engine's rendering to text is put behind every output as a filter; the value itself is wanted here. */
+/** Removes the engine's text conversion, a filter at the end of every output. The raw value is needed here. */
 function withoutEscape(output: Output): Output {
   output.value.filters.pop()
   return output
