@@ -1,5 +1,5 @@
-// A child process of the sandbox as its parent sees it. It starts confined (core/process/confined-child.ts), and gives up
-// the rest once its own code is loaded (child/confinement.ts). Frames go in and out.
+// A sandbox child process from the parent's side. It starts confined (core/process/confined-child.ts). After it loads its own
+// code it drops its remaining rights (child/confinement.ts). Parent and child exchange frames.
 import type { ExecFileException } from "node:child_process"
 import { existsSync, mkdirSync } from "node:fs"
 import { createRequire, getCompileCacheDir } from "node:module"
@@ -11,27 +11,27 @@ import { ConfinedChild } from "../../process/confined-child.ts"
 import type { Exit, KillReason } from "../../process/peer.ts"
 import { FrameReader, frameOf } from "./wire.ts"
 
-/** The end of a child. `report` is the work in hand of a child that ended itself at the hard deadline. */
+/** The end of a child. `report` names the current work of a child that ended itself at the hard deadline. */
 export interface Loss extends Exit {
   readonly report: readonly string[] | null
 }
 
 export interface ChildProgram {
   readonly entry: URL
-  /** Become its arguments. */
+  /** Passed as arguments of the process. */
   readonly parameters: readonly string[]
-  /** What its isolates are made of. */
+  /** Code of its isolates. */
   readonly bundle: () => Promise<string>
-  /** What an earlier child made of the bundle, which this one takes in its place. */
+  /** Snapshot of the bundle from an earlier child. It replaces the bundle. */
   readonly snapshot?: string | undefined
-  /** Folders that it may read until it is confined, besides the sandbox's own. */
+  /** Additional readable folders until confinement, besides the sandbox's own. */
   readonly readable?: readonly string[]
 }
 
 export interface LinkHandlers {
-  /** What it made of the bundle for those that start after it, before any foreign text was in. */
+  /** Receives the snapshot of the bundle for later children. The child creates it before any foreign text enters. */
   onSnapshot?(snapshot: string): void
-  /** It may be sent work now. `undenied` is what this platform could not take from it, with the reason where there is one. */
+  /** The child accepts work from now on. `undenied` lists the rights that the platform could not remove, with a reason if known. */
   onReady(undenied: readonly string[]): void
   onFrame(parts: string[]): void
   onLost(loss: Loss): void
@@ -39,30 +39,30 @@ export interface LinkHandlers {
 
 /** Transforms see UTC and en-US on any host. */
 const environment = { LC_ALL: "en_US.UTF-8", LANG: "en_US.UTF-8" }
-/** Isolates run on threads, whose stacks are as large as this allows: eight times as deep a recursion costs fifty times as much. */
+/** This also limits the stacks of isolate threads. Recursion eight times as deep would cost fifty times as much. */
 const stackKb = 1_280
 const here = new URL("./", import.meta.url)
 const flags = [
   ...["--no-warnings", "--no-node-snapshot", "--no-experimental-sqlite", "--no-experimental-websocket", "--no-experimental-eventsource"],
-  // The one addon is isolated-vm; the permission to load it ends before the first foreign text is in.
+  // isolated-vm is the only addon. The permission to load it ends before any foreign text enters.
   "--allow-addons",
 ]
 
 let ownFolders: string[] | undefined
 
-/** The folders a child may read: the program itself and the packages it loads. Never the data folder. */
+/** Returns the readable folders of a child: the program itself and its packages. The data folder is never readable. */
 function readable(): string[] {
   const { paths } = createRequire(import.meta.url).resolve
-  // As it is looked up, beside its real place: folders of packages may be links.
+  // Includes the path before links are resolved, because package folders may be links.
   const linked = (paths("isolated-vm") ?? []).find((folder) => existsSync(`${folder}/isolated-vm/package.json`))
-  // node-gyp-build looks at this file to tell musl from glibc.
+  // node-gyp-build reads this file to distinguish musl from glibc.
   return [fileURLToPath(here), ...(linked === undefined ? [] : [`${linked}/`]), "/etc/alpine-release"]
 }
 
 /**
- * The folder where children keep what Node compiled of their program, so that the next one starts in two thirds of the
- * time. They write to it before they are confined, and so before any foreign text is in. Beside what the service keeps of
- * its own code, and apart from it; undefined where it keeps none.
+ * Returns the folder for children's compiled code. With it the next child starts in two thirds of the time. Children write to it
+ * before confinement, and so before any foreign text enters. It is separate from the service's own code cache. Returns undefined
+ * if the service has no code cache.
  */
 function codeCache(): string | undefined {
   const compiled = getCompileCacheDir()
@@ -72,7 +72,7 @@ function codeCache(): string | undefined {
     mkdirSync(folder, { recursive: true })
     return folder
   } catch {
-    // That of another user, perhaps; a start takes its time then.
+    // The folder may belong to another user. Children then start without the cache.
     return undefined
   }
 }
@@ -140,7 +140,7 @@ export class ChildLink {
     if (!this.#gone) this.#pipe?.write(frameOf(parts))
   }
 
-  /** Frames sent between the two leave in one write. */
+  /** Sends all frames between `cork` and `uncork` in a single write. */
   cork(): void {
     this.#pipe?.cork()
   }
@@ -172,5 +172,5 @@ export class ChildLink {
   }
 }
 
-/** Of a machine under pressure: what did not start may well start in a moment. */
+/** Errors of a machine under pressure. A retry may succeed. */
 const passing: ReadonlySet<unknown> = new Set(["EMFILE", "ENFILE", "EAGAIN", "ENOMEM"])

@@ -1,5 +1,5 @@
-// A compile child as the compiler sees it: it serves one organization from its first program to its end, one program at
-// a time, so that nothing which one organization's schema does to it is there for another's.
+// A compile child from the compiler's side. It serves a single organization for its whole life, one program at a time. A schema
+// of an organization therefore cannot affect another organization.
 import { setPriority } from "node:os"
 import { type Clock, giveUpAfter } from "../../kernel/clock.ts"
 import type { AppError } from "../../kernel/errors.ts"
@@ -18,31 +18,31 @@ export interface Compiled {
 
 export interface CompileJob {
   readonly organization: string
-  /** JSON text, or "" without one. */
+  /** JSON text, or "" without a schema. */
   readonly schema: string
   readonly transform: string | null
   readonly entry: string
   readonly resolve: (compiled: Compiled) => void
   readonly reject: (error: AppError) => void
-  /** Children that were lost with this in hand. */
+  /** Number of children lost during this job. */
   losses: number
 }
 
 export interface CompileChildHandlers {
-  /** The job in hand is answered, and the child has nothing to do. */
+  /** The job is answered and the child is idle. */
   onIdle(): void
-  /** It is gone. `unfinished` is the job that it had, where nothing says that the job is to blame. */
+  /** The child is gone. `unfinished` is its current job, unless the job is known to be responsible. */
   onGone(loss: Loss, unfinished: CompileJob | null): void
   onReady(undenied: readonly string[]): void
 }
 
-/** Of the processor's time: a child that is not given it is not blamed. */
+/** CPU time in milliseconds, so a child without CPU time is not blamed. */
 const deadlineMs = 2_000
-/** For a start, and for a child that neither answers nor dies; longer than it lets one job last itself (child/hand.ts). */
+/** Limit for a start, and for an unresponsive child. It is longer than the child's own limit for a job (child/hand.ts). */
 const silentMs = 30_000
-/** Of the isolate; a program that needs more is answered with a problem. */
+/** Memory of the isolate. A program that needs more gets a problem. */
 const memoryMb = 256
-/** The first child's, made before any foreign text was in it; the same for all of this process. */
+/** The snapshot of the first child, created before any foreign text was in it. All children of this process share it. */
 let snapshot: string | undefined
 
 export class CompileChild {
@@ -83,20 +83,20 @@ export class CompileChild {
     return this.#job === null
   }
 
-  /** Only of an idle child, and of its organization. */
+  /** Only for an idle child and its own organization. */
   compile(job: CompileJob): void {
     this.#job = job
     this.#limit()
     if (this.#ready) this.#send()
   }
 
-  /** Ends it when it has had nothing to do for so long. */
+  /** Ends the child after this idle time. */
   endAfter(idleMs: number): void {
     this.#cancelTimer()
     this.#cancelTimer = this.#clock.after(idleMs, () => this.end())
   }
 
-  /** It takes no job any more, whether or not its process is gone yet. */
+  /** Stops accepting jobs, even if the process still runs. */
   end(): void {
     this.ended = true
     this.#cancelTimer()
@@ -119,7 +119,7 @@ export class CompileChild {
     const job = this.#job
     if (!job) return
     this.#finish(kind === "compiled" ? (JSON.parse(answer) as Compiled) : notCompiled(job, kind, answer))
-    // An isolate that ran out of memory is gone, and one that threw may be in any state.
+    // An isolate without memory is gone, and a failed isolate has an unknown state.
     if (kind !== "compiled") this.end()
     this.#handlers.onIdle()
   }
@@ -141,15 +141,15 @@ export class CompileChild {
   }
 }
 
-/** A niceness: a third of what events get of a processor that both want. */
+/** A niceness. Under contention, compilation gets a third of the CPU time of events. */
 const priority = 5
 
-/** Programs are compiled when events leave time for it. */
+/** Gives compilation a lower priority than events. */
 function yieldToEvents(pid: number | undefined): void {
   try {
     if (pid !== undefined) setPriority(pid, priority)
   } catch {
-    // It has ended already, which its link tells.
+    // The process has already ended, and its link reports that.
   }
 }
 
@@ -159,7 +159,7 @@ function notCompiled(job: CompileJob, kind: string, why: string): Compiled {
     : refused(job, `can't be compiled: ${why}`)
 }
 
-/** Of a job that took a second process down as well. */
+/** Result of a job that crashed a second process. */
 export function crashed(job: CompileJob): Compiled {
   return refused(job, "ends the process that compiles it; make it simpler")
 }

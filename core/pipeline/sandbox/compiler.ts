@@ -1,6 +1,6 @@
-// Compiles programs in children of their own, so that a schema made to take forever costs that child and no event. Each
-// child serves one organization; organizations take turns, each with one program at a time, and wait for a child at most
-// as long as those before them compile one program each. Children start on first use and end when they have been idle.
+// Compiles programs in separate child processes, so an endless schema costs only its child. Each child serves a single
+// organization. Organizations take turns with one program at a time. The wait for a child is at most one program for each
+// organization ahead. Children start on first use and end when idle.
 import type { Clock } from "../../kernel/clock.ts"
 import { AppError } from "../../kernel/errors.ts"
 import { FairScheduler, type Share, type Turn } from "../../kernel/fair-scheduler.ts"
@@ -11,22 +11,22 @@ const maxChildren = 3
 const idleMs = 30_000
 const maxWaiting = 10_000
 const maxWaitingPerOrganization = 5_000
-/** Children that one program may lose before it is answered. */
+/** Maximum children lost to a program before its job ends. */
 const maxLosses = 2
 
 export interface ProgramSource {
   readonly organization: string
-  /** null or undefined: none. */
+  /** null or undefined without a schema. */
   readonly schema: unknown
   readonly transform: string | null
-  /** The function of `transform` that is run; "transform" unless given. */
+  /** Name of the function to run. Default "transform". */
   readonly entry?: string
 }
 
 export interface CompilerObserver {
-  /** `undenied` is what the platform could not take from a child. */
+  /** `undenied` lists the rights that the platform could not remove from a child. */
   onReady(undenied: readonly string[]): void
-  /** A child ended with a program in hand, and nothing says that the program is to blame. */
+  /** A child ended during a program, and the program is not known to be responsible. */
   onLost(loss: Loss): void
 }
 
@@ -50,7 +50,7 @@ export class Compiler {
     })
   }
 
-  /** Rejects with `unavailable` where it cannot be said whether the program compiles. */
+  /** Rejects with `unavailable` if the result of compilation is unknown. */
   compile({ organization, schema, transform, entry = "transform" }: ProgramSource): Promise<Compiled> {
     if (this.#stopped) return Promise.reject(stopping())
     return new Promise((resolve, reject) => {
@@ -81,7 +81,7 @@ export class Compiler {
     }
   }
 
-  /** The organization's own, or a new one, in the place of one that idles where there are as many as may be. */
+  /** Returns the organization's child, or a new one. At the maximum it replaces an idle child. */
   #childOf(organization: string): CompileChild {
     let child = this.#children.get(organization)
     if (!child || child.ended) {
@@ -118,7 +118,10 @@ export class Compiler {
     return child
   }
 
-  /** Another child tries once more. A program that no child survives is to blame, unless they were ended from outside or never began. */
+  /**
+   * Retries in another child. If no child survives the program, the program is refused. Children killed from outside or never
+   * started do not count.
+   */
   #lost(job: CompileJob, loss: Loss): void {
     if (this.#stopped) {
       job.reject(stopping())
@@ -137,7 +140,7 @@ export class Compiler {
   }
 }
 
-/** Those of V8 and of the code that it made. */
+/** Signals of crashes in V8 and its compiled code. */
 const crashSignals: ReadonlySet<string> = new Set(["SIGABRT", "SIGBUS", "SIGFPE", "SIGILL", "SIGSEGV", "SIGTRAP"])
 
 function unavailable(message: string, reason: "overloaded" | "sandbox_unavailable", cause?: Error): AppError {

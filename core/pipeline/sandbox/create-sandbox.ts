@@ -1,5 +1,5 @@
-// The sandbox put together: programs compiled and kept, calls sent to a lane by pipeline, offenders to a lane of their
-// own or sent away.
+// Builds the sandbox: compiles and caches programs, and sends calls to a lane by pipeline. Offenders run in a separate lane or
+// are refused.
 import { maxScriptMs } from "../../contract/sandbox.ts"
 import type { Clock } from "../../kernel/clock.ts"
 import type { CoreConfig } from "../../kernel/config.ts"
@@ -17,7 +17,7 @@ import { PenaltyLanes } from "./penalty-lanes.ts"
 import { ProgramCache } from "./program-cache.ts"
 import type { Program, Sandbox, SandboxCall, SandboxResult } from "./sandbox.ts"
 
-/** What happens in the sandbox, for counters. */
+/** Events of the sandbox, for counters. */
 export type SandboxSight =
   | { readonly type: "batch"; readonly events: number }
   | { readonly type: "child_started"; readonly milliseconds: number }
@@ -29,9 +29,12 @@ export interface SandboxOptions {
   readonly log: Logger
   readonly clock: Clock
   readonly observe?: (sight: SandboxSight) => void
-  /** Folder for compiled programs; without one they are kept in memory only. */
+  /** Folder for compiled programs. Without it, programs are cached in memory only. */
   readonly cacheFolder?: string
-  /** Compiles all programs as this organization's: only where they are one user's own, and no wall must stand between them. */
+  /**
+   * Compiles all programs under this organization. Use it only if all programs belong to a single user, because it removes the
+   * isolation between organizations.
+   */
   readonly compileAs?: string | undefined
 }
 
@@ -95,7 +98,7 @@ export function createSandbox({ config, log, clock, observe = () => {}, cacheFol
   }
   const penalties = new PenaltyLanes(laneOptions)
   const lanes = Array.from({ length: config.processes }, () => new Lane(laneOptions))
-  // A child of their own: scripts have longer than an event's transform may take.
+  // Scripts have a separate child, because they may run longer than an event's transform.
   const scripts = new Lane({
     ...laneOptions,
     keepsSpare: false,
@@ -173,7 +176,7 @@ function newJob(key: string, call: SandboxCall, resolve: (result: SandboxResult)
   return { key, call, resolve, queuedAt, losses: 0, alone: false }
 }
 
-/** An organization's pipelines may be spread over several lanes. */
+/** The pipelines of an organization may use several lanes. */
 function sumShares(each: readonly (readonly Share[])[]): Share[] {
   const sums = new Map<string, Share>()
   for (const share of each.flat()) {
@@ -202,7 +205,7 @@ function causeOf(loss: Loss): string {
   return loss.report ? "hard_deadline" : (loss.signal ?? `exit_${loss.code}`)
 }
 
-/** FNV-1a: the same pipeline meets the same child. */
+/** FNV-1a hash. A pipeline always uses the same child. */
 function spread(key: string): number {
   let hash = 0x811c9dc5
   for (let i = 0; i < key.length; i++) hash = Math.imul(hash ^ key.charCodeAt(i), 0x01000193)

@@ -1,4 +1,4 @@
-// The formats that a schema can assert, by name: what lint knows without loading what checks them, which runs in isolates.
+// Names of the formats that a schema can assert. Lint uses these without the checking code, because the code runs in isolates.
 
 export const formatNames = [
   ...["binary", "byte", "date", "date-time", "double", "duration", "email", "float", "hostname", "idn-email", "idn-hostname"],

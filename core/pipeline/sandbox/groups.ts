@@ -1,5 +1,5 @@
-// The calls of a lane, in groups of one pipeline each: which calls go to the run child together, and which group is next.
-// Organizations take turns, then their pipelines; what costs others time waits for its group that is out.
+// Groups the calls of a lane by pipeline, and selects the next group for the run child. Organizations take turns, then their
+// pipelines. A strained pipeline waits until its previous group returns.
 import type { Clock } from "../../kernel/clock.ts"
 import { FairScheduler, type Share, type Turn } from "../../kernel/fair-scheduler.ts"
 import { type Job, unavailable } from "./job.ts"
@@ -10,26 +10,26 @@ export interface Group {
   readonly id: number
   readonly turn: Turn<Job>
   readonly jobs: Job[]
-  /** Of a pipeline that has cost others something lately. */
+  /** True if the pipeline recently delayed or crashed others. */
   readonly strained: boolean
 }
 
 const maxInGroup = 64
-/** Characters of bodies and contexts. */
+/** Maximum characters of bodies and contexts in a group. */
 const maxGroupLength = 262_144
-/** So many waiting calls are worth a group at once. */
+/** With this many waiting calls, a group leaves immediately. */
 const largeGroup = 32
 const maxGroupsOut = 8
-/** Of these, kept for organizations that have none out. */
+/** Groups reserved for organizations with no group in flight. */
 const reservedGroups = 2
-/** Groups of one pipeline: one in hand, and a large one to go on with. A group costs more than its events do. */
+/** Maximum groups in flight per pipeline: a running group and a following large group. A group costs more than its events. */
 const maxOutPerPipeline = 2
 const maxWaiting = 20_000
 const maxWaitingPerOrganization = 10_000
 const maxWaitMs = 10_000
 /**
- * An organization has one group out at a time until one has come back as quickly, and again once one took longer: others
- * wait for one of its groups, not six, from its first event on.
+ * An organization has a single group in flight until a group returns within this time. A slower group restores the limit. Others
+ * thus wait for one group of it rather than six, from its first event on.
  */
 const quickGroupMs = 10
 const maxQuick = 10_000
@@ -38,9 +38,9 @@ export class CallGroups {
   readonly #clock: Clock
   readonly #offenders: Offenders
   readonly #waiting: FairScheduler<Job>
-  /** In the order in which they left, which is the order in which they run. */
+  /** In order of sending, which is also the order of execution. */
   readonly #out = new Map<number, Group>()
-  /** Organizations whose last group was quick. */
+  /** Organizations with a quick last group. */
   readonly #quick = new Set<string>()
   #strainedOut = 0
   #answeredAt = 0
@@ -59,12 +59,12 @@ export class CallGroups {
     })
   }
 
-  /** Calls that wait. */
+  /** Number of waiting calls. */
   get waiting(): number {
     return this.#waiting.waiting
   }
 
-  /** Groups that were taken and have not come back, oldest first. */
+  /** Groups in flight, oldest first. */
   get out(): Group[] {
     return [...this.#out.values()]
   }
@@ -73,7 +73,7 @@ export class CallGroups {
     return this.#out.size === 0
   }
 
-  /** Whether a large group waits and none is out, so that the child may begin while this process still reads. */
+  /** True if a large group waits and no group is in flight. The child can then start while this process still reads. */
   get isLargeFirst(): boolean {
     return this.#out.size === 0 && this.#waiting.waiting >= largeGroup
   }
@@ -90,7 +90,7 @@ export class CallGroups {
     this.#waiting.putBack(organization, key, jobs)
   }
 
-  /** Takes the next group; it is out until `close`. Refuses calls that have waited too long. */
+  /** Takes the next group. It is in flight until `close`. Refuses calls that waited too long. */
   next(): Group | undefined {
     const oldest = this.#clock.monotonic() - maxWaitMs
     for (let turn = this.#waiting.next(this.#size); turn; turn = this.#waiting.next(this.#size)) {
@@ -102,7 +102,7 @@ export class CallGroups {
     return undefined
   }
 
-  /** The group that has come back, closed; undefined where it is not out. */
+  /** Closes and returns an answered group. Returns undefined if the group is not in flight. */
   answered(id: number): Group | undefined {
     const group = this.#out.get(id)
     if (!group) return undefined
@@ -117,12 +117,12 @@ export class CallGroups {
     if (group.strained) this.#strainedOut--
   }
 
-  /** Answers all that waits as unavailable. */
+  /** Answers all waiting calls with `unavailable`. */
   refuseWaiting(message: string): void {
     for (const job of this.#waiting.clear()) job.resolve(unavailable(message))
   }
 
-  /** The same for what is out. */
+  /** Answers all calls in flight with `unavailable`. */
   refuseOut(message: string): void {
     for (const group of this.#out.values()) for (const job of group.jobs) job.resolve(unavailable(message))
     this.#out.clear()
@@ -137,7 +137,7 @@ export class CallGroups {
     return group
   }
 
-  /** The size of a pipeline's next group; 0 where it waits for one that is out. */
+  /** Returns the size of a pipeline's next group, or 0 if the pipeline must wait for a group in flight. */
   readonly #size = (waiting: readonly Job[], organization: string, key: string): number => {
     if (this.#strainedOut > 0 && this.#offenders.isStrained(key)) return 0
     if (!this.#quick.has(organization) && this.#countOut((turn) => turn.organization === organization) > 0) return 0
@@ -152,14 +152,14 @@ export class CallGroups {
     return count
   }
 
-  /** Groups run one after the other, so that a group's time begins with the answer before it. */
+  /** Groups run one after another, so a group's time starts at the previous answer. */
   #measure(organization: string): void {
     const now = performance.now()
     if (now - this.#answeredAt > quickGroupMs) this.#quick.delete(organization)
     else this.#quick.add(organization)
     this.#answeredAt = now
     if (this.#quick.size <= maxQuick) return
-    // One that is still at work is back with its next group.
+    // An active organization returns to the set with its next group.
     for (const oldest of this.#quick) {
       this.#quick.delete(oldest)
       return
@@ -167,7 +167,10 @@ export class CallGroups {
   }
 }
 
-/** How many of the calls that wait, oldest first, make a group: of one program, few and short enough, and one that is to run alone by itself. */
+/**
+ * Returns how many waiting calls form the next group, oldest first. They have the same program and fit the limits. A call marked
+ * `alone` is a group by itself.
+ */
 function sizeOf(waiting: readonly Job[]): number {
   const [first] = waiting
   if (!first) return 0
@@ -183,7 +186,7 @@ function sizeOf(waiting: readonly Job[]): number {
   return count
 }
 
-/** One that has waited too long is refused. */
+/** Refuses a call that waited too long. */
 function isFresh(job: Job, oldest: number): boolean {
   if (job.queuedAt >= oldest) return true
   job.resolve(unavailable(`The event waited for the sandbox for more than ${maxWaitMs / 1_000} s.`))

@@ -1,25 +1,25 @@
-// The code that runs inside isolates, bundled from its TypeScript once a process, so that a fresh clone needs no build
-// step and a replaced child starts without waiting for it.
+// The code for isolates, bundled from TypeScript once per process. A fresh clone needs no build step, and a replaced child starts
+// without waiting for a build.
 import { fileURLToPath } from "node:url"
 import { build, stop } from "esbuild"
 
 const entries = {
-  /** Defines `millraceIsolate`: what runs programs. */
+  /** Defines `millraceIsolate`, the runner of programs. */
   runner: { file: "./isolate/runner.ts", globalName: "millraceIsolate" },
-  /** Defines `millraceCompiler`: what makes programs. */
+  /** Defines `millraceCompiler`, the compiler of programs. */
   compiler: { file: "./isolate/compiler/main.ts", globalName: "millraceCompiler" },
 } as const
 
 const bundles = new Map<keyof typeof entries, Promise<string>>()
 let building = 0
 
-/** JavaScript of one of the bundles. */
+/** Returns the JavaScript of a bundle. */
 export function isolateBundle(name: keyof typeof entries): Promise<string> {
   let bundle = bundles.get(name)
   if (!bundle) {
     bundle = make(name)
     bundles.set(name, bundle)
-    // The next one that needs it tries again.
+    // The next caller builds again.
     bundle.catch(() => bundles.delete(name))
   }
   return bundle
@@ -44,7 +44,7 @@ async function make(name: keyof typeof entries): Promise<string> {
     if (text === undefined) throw new Error("esbuild gave no output for the isolates' code.")
     return text.trimEnd().replace(/;$/, "")
   } finally {
-    // Ends esbuild's own process; a later build would start another.
+    // Ends esbuild's own process. A later build starts another.
     if (--building === 0) await stop()
   }
 }

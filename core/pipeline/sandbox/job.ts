@@ -1,4 +1,4 @@
-// One call to the sandbox while it waits and runs, and the text it travels as.
+// A call to the sandbox while it waits and runs, and its text form.
 
 import { createHash } from "node:crypto"
 import type { WrittenLine } from "../../kernel/log-lines.ts"
@@ -12,13 +12,13 @@ export interface Job {
   readonly call: SandboxCall
   readonly resolve: (result: SandboxResult) => void
   readonly queuedAt: number
-  /** Children that were lost while this was in their hands without a word of who was to blame. */
+  /** Number of children lost during this job without a known culprit. */
   losses: number
-  /** Runs in a group of its own, because its group took a child down. */
+  /** Runs in its own group, because its previous group crashed a child. */
   alone: boolean
 }
 
-/** Isolates are kept by this: a pipeline of one organization. */
+/** Key of isolates: a pipeline of an organization. */
 export function keyOf(organization: string, pipelineId: string): string {
   return `${organization}/${pipelineId}`
 }
@@ -32,7 +32,7 @@ export function batchOf(program: Program, jobs: readonly Job[]): string {
   return pack(parts)
 }
 
-/** One event's five strings, as the isolate gave them (isolate/runner.ts). */
+/** Decodes the five strings of an event's result from the isolate (isolate/runner.ts). */
 export function resultOf(call: SandboxCall, strings: readonly string[]): SandboxResult {
   const [meta = "", event = "", payload = "", envelope = "", lines = ""] = strings
   const result = meta.charAt(0) === "o" ? successFrom(call, meta, event, payload, envelope) : failureFrom(event)
@@ -51,7 +51,7 @@ function successFrom(call: SandboxCall, meta: string, event: string, payload: st
   }
 }
 
-/** A failure as isolates and children write it: the result without `ok`. */
+/** Decodes a failure from an isolate or child: the result without `ok`. */
 export function failureFrom(text: string): SandboxResult {
   return { ok: false, ...JSON.parse(text) } as SandboxResult
 }
@@ -60,12 +60,12 @@ export function unavailable(message: string): { ok: false; kind: "unavailable"; 
   return { ok: false, kind: "unavailable", message, retryAfterS: 1 }
 }
 
-/** Raise when compiled programs look different from before. */
+/** Increase this when the format of compiled programs changes. */
 const form = "4"
 
 /**
- * What makes a program the same: its digest covers the organization, whose own process compiled it, schema, transform and
- * the form of the compiled text, so that a change of that form never meets programs of an older one.
+ * Returns the digest of a program. It covers the organization, schema, transform and the format of the compiled text. Each
+ * organization compiles in its own process. A changed format never reads programs of an older format.
  */
 export function digestOf({ organization, schema, transform, entry }: ProgramSource): string {
   const text = JSON.stringify([form, organization, schema ?? null, transform, ...(entry === undefined ? [] : [entry])])

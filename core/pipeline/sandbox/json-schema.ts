@@ -1,16 +1,15 @@
-// The parts of a JSON Schema that are schemas themselves, each with its place, told from those that are data or names.
-// Keywords are those of 2020-12 and draft-07 together. The compile child reads this too, and may read nothing above this
-// folder.
+// Walks the subschemas of a JSON Schema with their places, and skips data and names. The keywords are those of 2020-12 and
+// draft-07. The compile child also reads this file, and may read no file above this folder.
 
 export type SchemaFields = Readonly<Record<string, unknown>>
 
-/** Keywords that hold a schema or a list of schemas. */
+/** Keywords with a schema or a list of schemas. */
 const holdsSchema = [
   ...["additionalItems", "additionalProperties", "allOf", "anyOf", "contains", "contentSchema", "else", "if", "items", "not", "oneOf"],
   ...["prefixItems", "propertyNames", "then", "unevaluatedItems", "unevaluatedProperties"],
 ]
 
-/** Keywords that hold schemas by name; the names are not keywords. */
+/** Keywords with named schemas. The names are not keywords. */
 const holdsNamed = ["$defs", "definitions", "dependencies", "dependentSchemas", "patternProperties", "properties"]
 
 export const schemaKeywords: readonly string[] = [
@@ -23,7 +22,7 @@ export const schemaKeywords: readonly string[] = [
   ...["type", "uniqueItems", "writeOnly"],
 ]
 
-/** Calls `visit` for the schema and each one in it; `pointer` is relative to the whole. */
+/** Calls `visit` for the schema and each nested schema. `pointer` is relative to the root. */
 export function eachSchema(schema: unknown, visit: (fields: SchemaFields, pointer: string) => void, pointer = ""): void {
   if (!isObject(schema)) return
   visit(schema, pointer)

@@ -1,6 +1,6 @@
-// One run child and the calls that it is sent. What arrives in one turn of the event loop, or while the child is busy,
-// leaves as groups (groups.ts). A lost child is replaced at once and its groups run again, without the one to blame; one
-// that has grown too large is replaced between groups.
+// A run child and its calls. Calls of a turn of the event loop, or of a busy child's wait, leave as groups (groups.ts). A lost
+// child is replaced immediately. Its groups run again without the responsible event. A child with too much memory is replaced
+// between groups.
 
 import type { Clock } from "../../kernel/clock.ts"
 import type { CoreConfig } from "../../kernel/config.ts"
@@ -14,25 +14,25 @@ import { RunChild } from "./run-child.ts"
 import { fieldsOut, unpack } from "./wire.ts"
 
 export interface LaneOptions {
-  /** Whether a child that may be lost soon has its successor started before. */
+  /** Starts a successor early if the current child may soon be lost. */
   readonly keepsSpare: boolean
   readonly config: CoreConfig["sandbox"]
   readonly clock: Clock
   readonly bundle: () => Promise<string>
   readonly offenders: Offenders
-  /** A child took itself down over a group, and nobody knows over which of its events. */
+  /** A child ended itself during a group, and the responsible event is unknown. */
   readonly onSuspects: (jobs: Job[]) => void
-  /** An event cost a child. */
+  /** An event ended a child. */
   readonly onCulprit: (job: Job, loss: Loss) => void
   readonly onMisstep: (job: Job, weight: number) => void
   readonly onStarted: (milliseconds: number, undenied: readonly string[]) => void
   readonly onLost: (loss: Loss) => void
-  /** A child was replaced for the memory that it had come to hold. */
+  /** A child was replaced because of its memory use. */
   readonly onRecycled: (megabytes: number) => void
   readonly onBatch: (events: number) => void
 }
 
-/** Groups between two looks at a child's memory. */
+/** Groups between two checks of a child's memory. */
 const memoryEvery = 200
 const maxLosses = 2
 const failedStarts = 3
@@ -43,7 +43,7 @@ export class Lane {
   #child: RunChild | null = null
   #spare: RunChild | null = null
   #groupsSinceLook = 0
-  /** Sends nothing more to this child, which is replaced once its groups have come back. */
+  /** Sends no more groups to this child. It is replaced after its groups return. */
   #replacing = false
   #flushing = false
   #stopped = false
@@ -54,7 +54,7 @@ export class Lane {
     this.#groups = new CallGroups(options.clock, options.offenders)
   }
 
-  /** Whether calls wait or run. */
+  /** True while calls wait or run. */
   get busy(): boolean {
     return this.#groups.waiting > 0 || !this.#groups.isNoneOut
   }
@@ -117,8 +117,8 @@ export class Lane {
   }
 
   /**
-   * A child that is ready when the one at work is lost: its successor's start is what neighbours would wait for most. It
-   * starts when the one at work may be lost soon, which is long before it is: what it has in hand takes longer than it may.
+   * Keeps a ready successor, because its start is the longest wait for other calls after a loss. The successor starts when a call
+   * exceeds its time, long before the child is lost.
    */
   #keepSpare(): void {
     if (this.#options.keepsSpare && !this.#stopped) this.#spare ??= this.#newChild()
@@ -160,7 +160,7 @@ export class Lane {
     this.#flush()
   }
 
-  /** Gives out results; what comes after them is one failure, if any, and events that did not run. */
+  /** Resolves the results. After them follow at most one failure, and events that did not run. */
   #settle(group: Group, results: string, failure: string): void {
     const parts = results === "" ? [] : unpack(results)
     const done = parts.length / fieldsOut
@@ -188,13 +188,13 @@ export class Lane {
     )
   }
 
-  /** A group is out no more. */
+  /** Handles the return of a group. */
   #cameBack(): void {
     if (this.#replacing) this.#replaceWhenDrained()
     else if (++this.#groupsSinceLook >= memoryEvery) this.#lookAtMemory().catch(throwUncaught)
   }
 
-  /** V8 gives little back of what many isolates took; a new child does. What waits is kept, and served by the new one. */
+  /** V8 returns little memory of many isolates, so a new child replaces the old one. Waiting calls go to the new child. */
   async #lookAtMemory(): Promise<void> {
     this.#groupsSinceLook = 0
     const child = this.#child
@@ -207,7 +207,7 @@ export class Lane {
     this.#replaceWhenDrained()
   }
 
-  /** The old child works on until its successor is ready, and then ends what it has. */
+  /** The old child works until its successor is ready, and then finishes its groups. */
   #replaceWhenDrained(): void {
     if (!this.#replacing || !this.#spare?.isReady || !this.#groups.isNoneOut) return
     const old = this.#child
@@ -235,7 +235,7 @@ export class Lane {
     this.#keepSpare()
   }
 
-  /** The child named group and event before it ended itself. */
+  /** Handles a child that named group and event before it ended itself. */
   #withoutNamed(groups: Group[], loss: Loss): Group[] {
     const [id, index] = loss.report ?? []
     const named = groups.find((group) => group.id === Number(id))
@@ -250,12 +250,12 @@ export class Lane {
     return groups.map((group) => (group === named ? { ...group, jobs: group.jobs.filter((job) => job !== culprit) } : group))
   }
 
-  /** Groups run in the order sent, so the first unanswered one was in hand. */
+  /** Groups run in the order sent, so the first unanswered group was running. */
   #withoutSuspects(groups: Group[], loss: Loss): Group[] {
     const [first, ...others] = groups
     if (!first) return groups
     for (const job of first.jobs) job.losses++
-    // SIGKILL comes from outside; it is held against a group only when it comes again.
+    // SIGKILL comes from outside. A group is suspected only after a repeat.
     const outside = loss.signal === "SIGKILL" || loss.signal === "SIGTERM"
     if (outside && first.jobs.every((job) => job.losses < maxLosses)) return groups
     const [only] = first.jobs

@@ -1,6 +1,6 @@
-// Keeps account of pipelines that cost others something: a child they took down is a strike, a timeout or a lost isolate
-// an eighth of one. Two strikes move a pipeline to a child of its own, with a pause that doubles with each further one;
-// good behaviour and a changed program clear it. Organizations have such an account too, over all of their pipelines.
+// Tracks pipelines that disturb others. A crashed child is a strike. A timeout or a lost isolate is an eighth of a strike. After
+// two strikes a pipeline moves to its own child, with a pause that doubles with each further strike. Good behaviour or a changed
+// program clears the record. Organizations have the same kind of record over all their pipelines.
 import type { Clock } from "../../kernel/clock.ts"
 
 interface Record {
@@ -14,7 +14,7 @@ interface Record {
 export const strike = 1
 export const smallStrike = 1 / 8
 const pipelinePenaltyFrom = 2
-/** An organization with so many strikes shares a child with no other. */
+/** With this many strikes an organization has its own child. */
 export const organizationPenaltyFrom = 8
 const firstPauseMs = 1_000
 const maxPauseMs = 300_000
@@ -33,7 +33,7 @@ export class Offenders {
     this.#penaltyFrom = penaltyFrom
   }
 
-  /** Whether it has done anything lately that would make neighbours wait. */
+  /** Returns true if the pipeline recently delayed or crashed others. */
   isStrained(key: string): boolean {
     return this.#records.has(key)
   }
@@ -43,13 +43,13 @@ export class Offenders {
     return record !== undefined && record.strikes >= this.#penaltyFrom
   }
 
-  /** Milliseconds that the pipeline still pauses; 0 when it may run. */
+  /** Returns the remaining pause of the pipeline in milliseconds, or 0 if it may run. */
   pauseMs(key: string): number {
     const record = this.#records.get(key)
     return record ? Math.max(0, record.pausedUntil - this.#clock.monotonic()) : 0
   }
 
-  /** Adds to the account; answers the pause that it brought, in milliseconds. */
+  /** Adds strikes. Returns the resulting pause in milliseconds. */
   add(key: string, digest: string, weight: number): number {
     const now = this.#clock.monotonic()
     const record = this.#find(key, digest) ?? { digest, strikes: 0, at: now, pausedUntil: 0, good: 0 }
@@ -67,7 +67,7 @@ export class Offenders {
     return pause
   }
 
-  /** Counts events that ran as they should. */
+  /** Counts events that ran correctly. */
   good(key: string, events: number): void {
     const record = this.#records.get(key)
     if (!record) return

@@ -1,5 +1,5 @@
-// Children for those that can't be let near others: one a pipeline, or one for all of an organization's, few at once, gone
-// when idle.
+// Separate children for offenders. A child serves a single pipeline, or all pipelines of an organization. Their number is small,
+// and they end when idle.
 import { allDone, throwUncaught } from "../../kernel/promises.ts"
 import { type Job, unavailable } from "./job.ts"
 import { Lane, type LaneOptions } from "./lane.ts"
@@ -15,7 +15,7 @@ export class PenaltyLanes {
     this.#options = { ...options, keepsSpare: false }
   }
 
-  /** The lane of a pipeline, or of an organization, alone; undefined when all are taken by others at work. */
+  /** Returns the separate lane of a pipeline or organization. Returns undefined if all lanes are busy with others. */
   lane(key: string): Lane | undefined {
     const own = this.#lanes.get(key)
     if (own) return own
@@ -26,7 +26,7 @@ export class PenaltyLanes {
     return lane
   }
 
-  /** Events of one group that took a child down: each runs alone, so that only the culprit fails. */
+  /** Runs each event of a group that crashed a child alone, so only the culprit fails. */
   suspects(jobs: readonly Job[]): void {
     for (const job of jobs) {
       const lane = this.lane(job.key)

@@ -1,5 +1,5 @@
-// Compiled programs by digest: the most recent in memory, and in a folder when one is given, so that a start does not
-// compile again. A file that can't be read or written costs a compilation, never an event.
+// Caches compiled programs by digest. Recent programs are in memory. With a folder, a restart needs no new compilation. An
+// unreadable or unwritable file costs a compilation, never an event.
 import { mkdir, readFile, rename, writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { z } from "zod"

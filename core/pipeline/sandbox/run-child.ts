@@ -1,5 +1,4 @@
-// A run child as its lane sees it: what it has been told (the bundle, programs by pipeline), and a last resort against a
-// child that neither answers nor dies.
+// A run child from its lane's side. It tracks the bundle and the programs sent to the child, and ends an unresponsive child.
 import type { Clock } from "../../kernel/clock.ts"
 import type { CoreConfig } from "../../kernel/config.ts"
 import { residentBytes } from "../../process/confined-child.ts"
@@ -9,8 +8,8 @@ import type { Program } from "./sandbox.ts"
 export interface RunChildHandlers {
   onFrame(parts: string[]): void
   onLost(loss: Loss, wasReady: boolean): void
-  /** `undenied` is what this platform could not take from it. */
-  /** What it has in hand takes longer than it may; it may be lost soon. */
+  /** `undenied` lists the rights that the platform could not remove. */
+  /** The current work exceeds its time, and the child may soon be lost. */
   onSlow(): void
   onStarted(milliseconds: number, undenied: readonly string[]): void
 }
@@ -24,13 +23,13 @@ export class RunChild {
   readonly ready: Promise<void>
   readonly #clock: Clock
   readonly #link: ChildLink
-  /** Digest of the program that the child was sent for a pipeline. It may have evicted it since, and then asks. */
+  /** Digest of the last program sent for a pipeline. The child may have evicted it, and then requests it again. */
   readonly #sent = new Map<string, string>()
   #isReady = false
   #unanswered = 0
   readonly #tickMs: number
   readonly #onSlow: () => void
-  /** Since its last answer, or since it got something to do. */
+  /** Ticks since its last answer, or since its first work. */
   #ticks = 0
   #ticking = false
   #cancelTimer: () => void
@@ -69,12 +68,12 @@ export class RunChild {
     return this.#isReady
   }
 
-  /** Its resident memory in MB; 0 where it can't be read: the process is gone, or the system has no /proc. */
+  /** Resident memory in MB. 0 if it is unreadable: the process is gone, or the system has no /proc. */
   async residentMb(): Promise<number> {
     return (await residentBytes(this.#link.pid ?? 0)) / 1_048_576
   }
 
-  /** `deadlineMs` "": the one that all have. */
+  /** `deadlineMs` "" means the default deadline. */
   run(id: number, key: string, program: Program, batch: string, deadlineMs: string): void {
     const known = this.#sent.get(key) === program.digest
     this.#sent.set(key, program.digest)

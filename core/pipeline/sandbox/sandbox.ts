@@ -1,29 +1,29 @@
-// The sandbox as the rest of the engine sees it: foreign schemas and transforms go in as text, run in isolates of a
-// child process, and come back as data or as a cause. They cannot end this process.
+// The interface of the sandbox. Foreign schemas and transforms enter as text and run in isolates of a child process. Results are
+// data or a cause. Foreign code cannot end this process.
 import { token } from "../../kernel/di.ts"
 import type { Share } from "../../kernel/fair-scheduler.ts"
 import type { WrittenLine } from "../../kernel/log-lines.ts"
 import type { ProgramSource } from "./compiler.ts"
 import type { Mapping } from "./mapping/mapping.ts"
 
-/** A schema and a transform, compiled; the digest names the program. */
+/** A compiled schema and transform. The digest identifies the program. */
 export interface Program {
   readonly digest: string
-  /** Standalone validator (JavaScript source), absent without a schema. */
+  /** Standalone validator (JavaScript source). null without a schema. */
   readonly validator: string | null
   readonly transform: string | null
-  /** null where the transform's source does not tell, and without one. */
+  /** null if the transform's source does not determine the fields, or without a transform. */
   readonly fields: ResultFields | null
-  /** null where it takes an isolate. */
+  /** null if the program needs an isolate. */
   readonly mapping: Mapping | null
 }
 
 /** The fields that a transform's result can have. */
 export interface ResultFields {
   readonly names: readonly string[]
-  /** And all of the event's own. */
+  /** True if the result also has all fields of the event. */
   readonly withEvent: boolean
-  /** No others. */
+  /** True if the result has no other fields. */
   readonly exact: boolean
 }
 
@@ -36,30 +36,36 @@ export interface ProgramProblem {
   readonly column?: number
 }
 
-/** What the sandbox needs for one event; the body is parsed there, once. */
+/** Input of the sandbox for an event. The sandbox parses the body once. */
 export interface SandboxCall {
   readonly organization: string
   readonly pipelineId: string
   readonly program: Program
-  /** The body as JSON text (forms already turned into it). */
+  /** The body as JSON text. Forms are already converted. */
   readonly body: string
-  /** JSON of `{ headers, query, envelope, received_at }` for the transform's second argument; only read when the transform takes one. */
+  /**
+   * JSON of `{ headers, query, envelope, received_at }` for the transform's second argument. Read only if the transform has that
+   * argument.
+   */
   readonly context: string
-  /** Milliseconds since the epoch; where the transform's clock stands. */
+  /** Milliseconds since the epoch. The transform's clock has this fixed time. */
   readonly receivedAt: number
-  /** Of Math.random. */
+  /** Seed of Math.random. */
   readonly seed: string
-  /** True when `payload` is wanted back (templates read it, or the entry keeps it). */
+  /** Returns `payload` as well, because templates read it or the entry stores it. */
   readonly wantsPayload?: boolean
-  /** Of a script (contract/sandbox.ts): the body is its input as it stands. */
+  /** Set for a script (contract/sandbox.ts). The unchanged body is its input. */
   readonly script?: { readonly deadlineMs: number }
 }
 
-/** With what the transform wrote by `console`, where it wrote anything. */
+/** Includes the console lines of the transform, if any. */
 export type SandboxResult = RunResult & { readonly logs?: readonly WrittenLine[] }
 
 export type RunResult =
-  /** `event` is JSON text of what the transform returned (of the payload without one); "null" when it returned null or undefined. `envelope` and `isTest` are what the body carried. */
+  /**
+   * `event` is JSON text of the transform's result, or of the payload without a transform. It is "null" for null or undefined.
+   * `envelope` and `isTest` come from the body.
+   */
   | {
       readonly ok: true
       readonly event: string
@@ -67,14 +73,14 @@ export type RunResult =
       readonly envelope: string | null
       readonly isTest: boolean | null
     }
-  /** Not JSON, not an object where one is needed, or against the schema: pointers into the body. */
+  /** The body is not JSON, not the required object, or does not match the schema. Pointers refer to the body. */
   | {
       readonly ok: false
       readonly kind: "malformed" | "invalid"
       readonly message: string
       readonly errors: readonly { pointer: string; message: string; keyword?: string }[]
     }
-  /** The transform (or a schema's regex) threw, ran out of time or memory, or gave what is not JSON. */
+  /** The transform (or a schema's regex) threw, exceeded time or memory, or returned a value that is not JSON. */
   | {
       readonly ok: false
       readonly kind: "threw" | "timeout" | "memory" | "bad_result" | "penalty" | "unavailable"
@@ -86,14 +92,20 @@ export type RunResult =
 export type MappedResult = SandboxResult & { readonly ok: true }
 
 export interface Sandbox {
-  /** Compiles in a child of the organization's own, bounded in size (256 KiB) and time (2 s). Problems are data; rejects with `unavailable` where it cannot be said whether it compiles. */
+  /**
+   * Compiles in a child of the organization, within 256 KiB and 2 s. Returns problems as data. Rejects with `unavailable` if the
+   * result is unknown.
+   */
   compile(source: ProgramSource): Promise<{ program: Program | null; problems: readonly ProgramProblem[] }>
   run(call: SandboxCall): Promise<SandboxResult>
-  /** The same, at once and in this process, where the program only rearranges fields (mapping/mapping.ts); undefined where it is to be run. */
+  /**
+   * Runs a program that only rearranges fields synchronously in this process (mapping/mapping.ts). Returns undefined if the
+   * program needs `run`.
+   */
   map(call: SandboxCall): MappedResult | undefined
-  /** Lets go of a pipeline's isolate. */
+  /** Drops a pipeline's isolate. */
   forget(pipelineId: string): void
-  /** Who waits for what, those that wait longest first. */
+  /** Returns the waiting calls, longest wait first. */
   shares(): { readonly sandbox: readonly Share[]; readonly compiler: readonly Share[] }
   start(): Promise<void>
   stop(): Promise<void>

@@ -1,4 +1,4 @@
-// Scripts of plugins, run by the sandbox as calls of their own kind (contract/sandbox.ts).
+// Scripts of plugins. The sandbox runs them as a separate kind of call (contract/sandbox.ts).
 import type { Json } from "../../contract/collection.ts"
 import {
   maxScriptMs,
@@ -45,7 +45,7 @@ export function createScripts(sandbox: Sandbox): Scripts {
   }
 }
 
-/** These are the plugin's own, not the script's. */
+/** Invalid limits are an error of the plugin, not of the script. */
 function refuseLimits({ deadlineMs = maxScriptMs, maxResultBytes = maxScriptResultBytes }: ScriptCall): void {
   if (!(deadlineMs >= 1 && deadlineMs <= maxScriptMs)) throw new RangeError(`deadlineMs is ${deadlineMs}; it must be 1 to ${maxScriptMs}.`)
   if (!(maxResultBytes >= 1 && maxResultBytes <= maxScriptResultBytes))
@@ -78,7 +78,7 @@ function inScriptsWords(result: RunResult, maxResultBytes: number): ScriptEnd {
   return result.kind === "threw" ? result : { ...result, message: inWords(result.message) }
 }
 
-/** The sandbox speaks of transforms and events. */
+/** Replaces the words for transforms and events in messages of the sandbox. */
 function inWords(message: string): string {
   return message
     .replaceAll("transform_js", "The script")

@@ -1,6 +1,5 @@
-// One sandbox for all engines of this process that want the same settings: for commands and tests, which open several
-// engines for one user's own programs. A service has one of its own (create-sandbox.ts), whose organizations compile
-// apart from each other.
+// A shared sandbox for all engines of this process with equal settings. It serves commands and tests that open several engines
+// for a single user's programs. A service has its own sandbox (create-sandbox.ts), and its organizations compile separately.
 import { systemClock } from "../../kernel/clock.ts"
 import type { CoreConfig } from "../../kernel/config.ts"
 import { createLog } from "../../kernel/log.ts"
@@ -15,7 +14,7 @@ interface Shared {
 const shared = new Map<string, Shared>()
 let isKept = false
 
-/** The sandbox with these settings; its processes start on first use, and end when the last user has stopped it. */
+/** Returns the sandbox with these settings. Its processes start on first use, and end after the last user's `stop`. */
 export function sharedSandbox(config: CoreConfig["sandbox"]): Sandbox {
   const key = JSON.stringify(config)
   const one = shared.get(key) ?? {
@@ -37,7 +36,7 @@ export function sharedSandbox(config: CoreConfig["sandbox"]): Sandbox {
   }
 }
 
-/** From now on they are kept without users too, until the process ends: for what opens one engine after the other. */
+/** Keeps shared sandboxes alive without users until the process ends. It serves programs that open several engines in sequence. */
 export function keepSharedSandboxes(): void {
   isKept = true
 }

@@ -1,5 +1,5 @@
-// How a compiled transform's text begins, which says whether it takes a second argument: the parent sends it only then.
-// Read by the compiler inside its isolate and by the parent.
+// Prefix of a compiled transform's text. It marks transforms with a second argument, because the parent sends the argument only
+// for these. The compiler writes it in its isolate, and the parent reads it.
 
 export const withContextMark = "(/* event, context */function()"
 export const withoutContextMark = "(/* event */function()"

@@ -1,17 +1,17 @@
-// How this process and its sandbox children talk: frames of a four-byte length and UTF-8 text, each text a list of
-// strings. Lists are packed as their lengths and then all of them joined, so that one event costs a slice, no parsing.
+// Protocol between this process and its sandbox children. A frame is a four-byte length and UTF-8 text, and each text is a list
+// of strings. A list is packed as its lengths and the joined strings, so an event costs a slice without parsing.
 
-/** Strings of one event's result. */
+/** Strings per event result. */
 export const fieldsOut = 5
 
-/** Strings as one: `3,0,12` (lengths in UTF-16 units), a newline, and then the strings themselves. */
+/** Packs strings into a text: `3,0,12` (lengths in UTF-16 units), a newline, and the joined strings. */
 export function pack(parts: readonly string[]): string {
   let lengths = ""
   for (const part of parts) lengths += lengths === "" ? part.length : `,${part.length}`
   return `${lengths}\n${parts.join("")}`
 }
 
-/** The list that was packed. */
+/** Returns the packed list. */
 export function unpack(text: string): string[] {
   const parts: string[] = []
   const end = text.indexOf("\n")
@@ -30,7 +30,7 @@ export function unpack(text: string): string[] {
   return parts
 }
 
-/** A frame ready to be written. */
+/** Returns a frame ready to write. */
 export function frameOf(parts: readonly string[]): Buffer {
   const text = pack(parts)
   const length = Buffer.byteLength(text)
@@ -40,7 +40,7 @@ export function frameOf(parts: readonly string[]): Buffer {
   return frame
 }
 
-/** Collects chunks of a stream and gives out each whole frame's list. */
+/** Collects chunks of a stream and emits the list of each complete frame. */
 export class FrameReader {
   #chunks: Buffer[] = []
   #size = 0
@@ -67,7 +67,7 @@ export class FrameReader {
     this.#size = all.length - at
   }
 
-  /** Bytes that the first frame needs; joins chunks only where even its length is split over two of them. */
+  /** Returns the bytes of the first frame. Joins chunks only if the length itself is split over two chunks. */
   #wanted(): number {
     const first = this.#chunks[0]
     if (first && first.length >= 4) return 4 + first.readUInt32BE(0)

@@ -1,5 +1,5 @@
-// The compile child: carries texts into its isolate and what the isolate answers back. Nothing that a user wrote, and
-// nothing that is made of it, is evaluated in this process outside of the isolate.
+// The compile child passes texts into its isolate and returns the answers. It evaluates user text, and code derived from user
+// text, only inside the isolate.
 import ivm from "isolated-vm"
 import { Hand } from "./hand.ts"
 import { endChild, openChild, type Send } from "./open-child.ts"
@@ -27,7 +27,7 @@ openChild({
   },
 })
 
-/** Of a compiler that has compiled once: it starts warm in a tenth of the time. */
+/** Creates the isolate from a snapshot of a warm compiler. It starts in a tenth of the time. */
 function isolateFrom(snapshot: ArrayBuffer): void {
   isolate = new ivm.Isolate({ memoryLimit: Number(memoryMb), snapshot: new ivm.ExternalCopy(snapshot) })
   const take = "(()=>{const taken=globalThis.compile;delete globalThis.compile;return taken})()"

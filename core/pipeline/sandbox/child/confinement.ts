@@ -1,27 +1,27 @@
-// The second wall: a child gives up its rights after it has loaded its own code, and before foreign text enters. Code that
-// breaks out of an isolate has no rights left. The parent has already denied descriptors (core/process/confined-child.ts).
-// This file drops the permissions, the user, and the functions that signal other processes. It tries each denial, and
-// reports the failed ones.
+// The second layer of defence. A child drops its rights after it has loaded its own code, and before foreign text enters. Code
+// that escapes from an isolate then has no rights. The parent has already denied descriptors (core/process/confined-child.ts).
+// This file drops the permissions, the user, and the functions that signal other processes. It tries each denial, and reports the
+// failed ones.
 import { spawnSync } from "node:child_process"
 import { closeSync, openSync } from "node:fs"
 import { connect } from "node:net"
 import { Worker } from "node:worker_threads"
 
-/** Holds nothing and owns nothing on common systems, by convention. */
+/** By convention this user has no rights and owns no files on common systems. */
 const nobody = 65_534
 const permissions = ["fs", "child", "worker", "wasi", "inspector", "addon"]
-/** What signals, loads or hands out what the process holds. */
+/** Functions that signal, load code or expose resources of the process. */
 const removed = [
   ...["abort", "binding", "dlopen", "kill", "setegid", "seteuid", "setgid", "setgroups", "setuid", "initgroups"],
   ...["_debugEnd", "_debugProcess", "_getActiveHandles", "_getActiveRequests", "_kill", "_linkedBinding", "_rawDebug"],
 ]
 
-/** What `process.kill` calls; answers an error number, 0 where it is done. */
+/** The native function behind `process.kill`. It returns an error number, or 0 on success. */
 const { _kill: signal } = process as unknown as { _kill(pid: number, signal: number): number }
 const sigkill = 9
 const dlopen = process.dlopen.bind(process)
 
-/** Answers what this platform does not deny; empty where everything is. */
+/** Drops all rights. Returns the rights that the platform did not remove, or an empty list. */
 export function confine(): Promise<string[]> {
   if (process.getuid?.() === 0) {
     process.setgroups?.([])
@@ -33,7 +33,7 @@ export function confine(): Promise<string[]> {
   return undenied()
 }
 
-/** Ends this process at once. */
+/** Ends this process immediately. */
 export function endSelf(): void {
   signal(process.pid, sigkill)
 }
@@ -48,7 +48,7 @@ async function undenied(): Promise<string[]> {
       try {
         dlopen({ exports: {} }, here)
       } catch (error) {
-        // Any other error comes of having looked at the file.
+        // Any other error means that the file was accessible.
         if ((error as NodeJS.ErrnoException).code === "ERR_ACCESS_DENIED") throw error
       }
     },
@@ -79,7 +79,7 @@ function works(attempt: () => unknown): boolean {
   }
 }
 
-/** A refused connection has been on the network. */
+/** A refused connection proves network access. */
 function reachesNetwork(): Promise<boolean> {
   return new Promise((resolve) => {
     try {

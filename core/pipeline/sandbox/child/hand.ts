@@ -1,8 +1,8 @@
-// What a child has in hand, and the deadline that it ends at: the number of a group of events, or of a program being
-// compiled, and the event's index in its group, which the isolate itself counts up in shared memory. Isolates run in
-// threads of their own, so that this one can watch them: V8's timeout does not stop native calls. The deadline is of CPU
-// time, so that a child that was not given the processor is not blamed; twelve times it in wall time ends it anyway, of
-// which what this thread slept too long, because the process or the machine stood still, does not count.
+// Watches a child's current work and its deadline. The work is a group of events, with the index of the current event, or a
+// program in compilation. The isolate increments the index in shared memory. Isolates run in their own threads, so this thread
+// can watch them. V8's timeout does not stop native calls. The deadline counts CPU time, so a child without CPU time is not
+// blamed. Twelve times the deadline in wall time also ends the child. Excess sleep of this thread does not count, because then
+// the process or the machine was paused.
 import { writeSync } from "node:fs"
 import { frameOf } from "../wire.ts"
 import { endSelf } from "./confinement.ts"
@@ -69,8 +69,8 @@ export class Hand {
 }
 
 /**
- * Of what is in hand, which is all but this thread: meanwhile this one reads what waits, however much that is. It runs in
- * one thread of isolated-vm's, helped by V8's own.
+ * Returns the CPU time of the current work: all threads except this one. This thread meanwhile reads waiting input of any size.
+ * The work runs in a thread of isolated-vm, with help from V8's threads.
  */
 export function cpuMs(): number {
   const all = process.cpuUsage()

@@ -1,4 +1,5 @@
-// The isolates of a run child: one a pipeline, least recently used evicted, each sealed before foreign code is in.
+// Isolates of a run child, one per pipeline. The least recently used isolate is evicted. Each isolate is sealed before foreign
+// code enters.
 import ivm from "isolated-vm"
 
 export interface ProgramText {
@@ -19,7 +20,7 @@ export interface IsolateOptions {
   readonly memoryMb: number
   readonly most: number
   readonly shared: SharedArrayBuffer
-  /** For a program's own top level, which holds no calls. */
+  /** Limit for the top level of a program, which contains no calls. */
   readonly timeoutMs: number
 }
 
@@ -32,7 +33,7 @@ export class Isolates {
     this.#options = options
   }
 
-  /** The pipeline's runner of this program, if it is in and alive. */
+  /** Returns the pipeline's live runner of this program, if present. */
   find(key: string, digest: string): Runner | undefined {
     const runner = this.#runners.get(key)
     if (!runner) return undefined
@@ -45,13 +46,13 @@ export class Isolates {
     return runner
   }
 
-  /** Makes an isolate and lets go of it, so that what is loaded on first use is loaded. */
+  /** Creates and disposes an isolate, to load everything that loads lazily. */
   rehearse(): void {
     const { isolate } = this.#sealed()
     isolate.dispose()
   }
 
-  /** Rejects where the program's own top level throws, or takes too long. */
+  /** Rejects if the program's top level throws or takes too long. */
   async make(key: string, digest: string, program: ProgramText): Promise<Runner> {
     const { timeoutMs } = this.#options
     this.#evict()
@@ -86,7 +87,7 @@ export class Isolates {
     if (runner && !runner.isolate.isDisposed) runner.isolate.dispose()
   }
 
-  /** An isolate with our own code in it, and nothing else yet. */
+  /** Creates an isolate with only our own code in it. */
   #sealed(): { isolate: ivm.Isolate; context: ivm.Context; prepare: ivm.Reference<(validators: unknown, transform: unknown) => unknown> } {
     const { bundle, memoryMb, shared } = this.#options
     const isolate = new ivm.Isolate({ memoryLimit: memoryMb })

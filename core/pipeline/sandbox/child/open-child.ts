@@ -1,5 +1,5 @@
-// How a child comes up: it asks for the bundle of its isolates, loads it, asks to be confined, and is ready once it is.
-// Work comes after that only. It is gone when its parent is.
+// Startup of a child. It requests the bundle of its isolates, loads it, requests confinement and reports ready. Work follows only
+// then. The child ends together with its parent.
 import { flushCompileCache } from "node:module"
 import { Socket } from "node:net"
 import { FrameReader, frameOf } from "../wire.ts"
@@ -11,17 +11,17 @@ export type Send = (parts: readonly string[]) => void
 
 export interface ChildWork {
   /**
-   * Loads the isolates' bundle, and everything that loads lazily: nothing can be opened later. May answer a
-   * snapshot of it, which children that start later are given.
+   * Loads the bundle of the isolates, and everything that loads lazily, because a confined child cannot open files. May return a
+   * snapshot for later children.
    */
   load(bundle: string): string | undefined
-  /** Loads what an earlier child has answered. */
+  /** Loads the snapshot of an earlier child. */
   loadSnapshot?(snapshot: string): void
   onFrame(parts: string[], send: Send): void
 }
 
 export function openChild({ load, loadSnapshot, onFrame }: ChildWork): void {
-  // Has done what it is for, and tells of a folder of the service.
+  // The variable is no longer needed, and it names a folder of the service.
   delete process.env["NODE_COMPILE_CACHE"]
   const socket = new Socket({ fd: pipeFd, readable: true, writable: true })
   const send: Send = (parts) => {
@@ -40,7 +40,7 @@ export function openChild({ load, loadSnapshot, onFrame }: ChildWork): void {
       send(["loaded"])
     } else if (parts[0] === "confine") {
       confined = true
-      // What fails here ends the process: a child that is not confined does no work.
+      // An error here ends the process, because an unconfined child must not work.
       confine()
         .then((undenied) => send(["ready", ...undenied]))
         .catch(endChild)
@@ -52,7 +52,7 @@ export function openChild({ load, loadSnapshot, onFrame }: ChildWork): void {
   send(["online"])
 }
 
-/** Ends this process with the error. Its parent starts another one. */
+/** Ends this process with the error. Its parent starts another child. */
 export function endChild(error: unknown): void {
   console.error(error)
   process.exit(1)

@@ -1,23 +1,20 @@
-// A run child: takes groups of events of one pipeline each, runs them in that pipeline's isolate under one timeout, and
-// sends their results back as they came out of it. What the timeout or the memory limit cut short is named; the rest of
-// such a group goes back untouched.
+// A run child. It receives groups of events, each of a single pipeline, and runs a group in the pipeline's isolate under one
+// timeout. It returns the unmodified results. For a timeout or memory failure it names the event, and the rest of the group
+// returns unprocessed.
 import { cpuMs, Hand } from "./hand.ts"
 import { Isolates, type ProgramText, type Runner } from "./isolates.ts"
 import { endChild, openChild, type Send } from "./open-child.ts"
 
 const [memoryMb = "", timeout = "", hardDeadline = "", maxIsolates = ""] = process.argv.slice(2)
 const hardDeadlineMs = Number(hardDeadline)
-/**
- * Below this share of the timeout in CPU time an event was kept waiting rather than slow, and is given another try, twice
- * as long.
- */
+/** Below this share of the timeout in CPU time, an event was waiting for the CPU. It has another try with twice the time. */
 const busyShare = 0.75
-/** Tries of one event, and what is done besides, end before the child ends itself for its wall time (hand.ts). */
+/** Limits all tries of an event and their overhead. It ends before the child ends itself for its wall time (hand.ts). */
 const maxTotalMs = hardDeadlineMs * 3
 
 /**
- * Reading and checking JSON is the work of the service, so a text has a millisecond more for so many characters. A slow
- * processor reads 20,000 characters in a millisecond.
+ * The service reads and checks JSON, so a text gets an additional millisecond per this many characters. A slow processor reads
+ * 20,000 characters in a millisecond.
  */
 const lengthPerMs = 8_192
 
@@ -28,7 +25,7 @@ interface Group {
   readonly id: string
   readonly key: string
   readonly digest: string
-  /** Null where the child has it already. */
+  /** Null if the child already has the program. */
   readonly program: ProgramText | null
   readonly batch: string
   readonly timeoutMs: number
@@ -64,7 +61,7 @@ openChild({
   },
 })
 
-/** One group after the other: their isolates share the process's deadline. */
+/** Runs groups one after another, because their isolates share the process's deadline. */
 async function runWaiting(send: Send): Promise<void> {
   running = true
   for (let group = waiting.shift(); group; group = waiting.shift()) {
@@ -75,7 +72,10 @@ async function runWaiting(send: Send): Promise<void> {
   running = false
 }
 
-/** `done` (results of those that finished, the failure of the one that did not), `lost` (to blame for it) or `need` (the program). */
+/**
+ * Returns `done` (results of finished events and at most one failure), `lost` (with the responsible event) or `need` (the
+ * program).
+ */
 async function outcomeOf(group: Group): Promise<string[]> {
   try {
     const found = isolates.find(group.key, group.digest)
@@ -89,7 +89,7 @@ async function outcomeOf(group: Group): Promise<string[]> {
 
 async function results(group: Group, runner: Runner): Promise<string[]> {
   const { timeoutMs } = group
-  // isolated-vm takes a stack trace of each call, which costs as much as four events from further up the stack.
+  // isolated-vm captures a stack trace on each call. From deeper in the stack this costs as much as four events.
   await undefined
   for (let allowedMs = timeoutMs, triesMs = timeoutMs; ; allowedMs *= 2, triesMs += allowedMs) {
     const before = cpuMs()
@@ -98,14 +98,14 @@ async function results(group: Group, runner: Runner): Promise<string[]> {
     } catch (error) {
       if (runner.isolate.isDisposed) {
         isolates.drop(group.key)
-        // Results of the others went with the isolate; the event in hand is the one to blame.
+        // The isolate's other results are lost with it. The current event is responsible.
         return ["lost", group.id, String(hand.index), JSON.stringify({ kind: "memory", message: "The transform ran out of memory." })]
       }
       const usedMs = cpuMs() - before
       const finished = await runner.finished.apply(undefined, [], { timeout: maxTotalMs })
       const kept = usedMs < timeoutMs * busyShare
       if (finished === "\n" && isTimeout(error) && kept && triesMs + allowedMs * 2 <= maxTotalMs) continue
-      // Behind others it had less than its time: it goes back and stands first in its next group.
+      // The event shared its time with earlier events of the group. It returns to the queue and is first in its next group.
       if (finished !== "\n") return ["done", group.id, finished, ""]
       const lines = await runner.lines.apply(undefined, [], { timeout: maxTotalMs })
       return ["done", group.id, "", failureOf(error, timeoutMs, lines)]

@@ -1,15 +1,15 @@
-// `console` of a transform or script: what it writes is kept with its event, within limits, and nothing of it reaches the next.
+// `console` for transforms and scripts. Its lines belong to their event, within limits. The next event starts without lines.
 import type { WrittenLine } from "../../../kernel/log-lines.ts"
 
 const maxLines = 20
 const maxValues = 10
-/** Of each value; what is shown of a line is less. */
+/** Maximum characters per value. The shown part of a line is shorter. */
 const maxText = 1_000
 
 let lines: WrittenLine[] = []
 let leftOut = 0
 
-/** To be called before the world is frozen. */
+/** Call this before the world is frozen. */
 export function installConsole(): void {
   const levels = { debug: "debug", info: "info", log: "info", warn: "warn", error: "error" } as const
   const methods = Object.entries(levels).map(([name, level]) => {
@@ -26,7 +26,7 @@ export function forgetLines(): void {
   leftOut = 0
 }
 
-/** Those since they were last forgotten, as JSON of a list; "" where there are none. */
+/** Returns the lines since the last `forgetLines` as a JSON list, or "" without lines. */
 export function linesText(): string {
   if (lines.length === 0) return ""
   const more: WrittenLine[] = leftOut === 0 ? [] : [{ level: "warn", values: [`${leftOut} more lines were left out.`] }]
@@ -41,7 +41,7 @@ function write(level: WrittenLine["level"], values: readonly unknown[]): void {
   lines.push({ level, values: values.slice(0, maxValues).map((value) => shown(value).slice(0, maxText)) })
 }
 
-/** A value may have getters of its own, and a `toJSON` that throws or writes. */
+/** A value may have its own getters, and a `toJSON` that throws or writes. */
 function shown(value: unknown): string {
   try {
     if (value instanceof Error) return `${value.name}: ${value.message}`

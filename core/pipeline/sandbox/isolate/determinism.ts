@@ -1,7 +1,7 @@
-// Makes the same event give the same result: the clock stands still where the event was received, random numbers are
-// drawn from its execution id, and what reads the host's time without being given one is given this.
+// Makes transforms deterministic. The clock stops at the event's receipt. Random numbers depend on its execution id. Functions
+// that default to the host's time use the fixed clock.
 
-/** The event in hand, as clock and dice see it. Set before each event; unreachable for its code. */
+/** Clock and seed of the current event. Set before each event, and unreachable for its code. */
 export const moment = {
   now: 0,
   seed: "",

@@ -1,11 +1,11 @@
-// Freezes the isolate's world, so that one context serves every event and nothing of one reaches the next: removes what
-// keeps state or runs text as code, mends the override mistake, and freezes every built-in, named or hidden.
+// Freezes the isolate's world, so a single context can serve every event without shared state. It removes functions with state
+// and functions that run text as code. It fixes the override mistake, and freezes every built-in, named or hidden.
 import { installConsole } from "./console.ts"
 import { installDeterminism } from "./determinism.ts"
 
 type Intrinsic = Record<PropertyKey, unknown>
 
-/** Keep state across events, leave the event's turn, or wait. */
+/** Globals that keep state across events, leave the event's turn, or wait. */
 const removedGlobals = [
   "WeakRef",
   "FinalizationRegistry",
@@ -19,7 +19,7 @@ const removedGlobals = [
   "eval",
 ]
 
-// State of the last match, of any code in the realm.
+// State of the last match, shared by all code in the realm.
 const regexpStatics = ["input", "lastMatch", "lastParen", "leftContext", "rightContext", "$_", "$&", "$+", "$`", "$'"].concat(
   Array.from({ length: 9 }, (_, i) => `$${i + 1}`),
 )
@@ -29,7 +29,7 @@ export function lockdown(): void {
   installConsole()
   for (const name of removedGlobals) Reflect.deleteProperty(globalThis, name)
   for (const name of regexpStatics) remove(RegExp, name)
-  // Recompiles even a frozen regex in place.
+  // `compile` changes even a frozen regex in place.
   remove(RegExp.prototype, "compile")
   remove(Array, "fromAsync")
   const hidden = hiddenIntrinsics()
@@ -43,7 +43,7 @@ function remove(from: object, name: string): void {
   if (!Reflect.deleteProperty(from, name)) throw new Error(`${name} can't be removed`)
 }
 
-/** Built-ins that no global names. */
+/** Returns built-ins without a global name. */
 function hiddenIntrinsics(): object[] {
   const samples: unknown[] = [
     function* () {},
@@ -75,7 +75,7 @@ function prototypesOf(value: object): object[] {
   return found
 }
 
-/** `Function("...")` and its kin throw; `instanceof Function` goes on working. */
+/** `Function("...")` and related constructors throw. `instanceof Function` still works. */
 function refuseCodeFromText(hidden: readonly object[]): void {
   const prototypes = [
     Function.prototype,
@@ -94,7 +94,7 @@ function refuseCodeFromText(hidden: readonly object[]): void {
   }
 }
 
-/** Everything that can be got at from the roots: values, accessors and prototypes. */
+/** Returns everything reachable from the roots: values, accessors and prototypes. */
 function reachable(roots: readonly object[]): Set<object> {
   const found = new Set<object>()
   const waiting: unknown[] = [...roots]
@@ -118,8 +118,8 @@ function isPrototype(each: object): boolean {
 }
 
 /**
- * Once a prototype is frozen, `out.constructor = ...` on an object that inherits from it throws or is lost. As an
- * accessor the property lets the assignment make an own one.
+ * After a prototype is frozen, `out.constructor = ...` on an inheriting object throws or has no effect. As an accessor, the
+ * property lets the assignment create an own property.
  */
 function mendOverrideMistake(prototype: object): void {
   for (const key of Object.getOwnPropertyNames(prototype)) {

@@ -1,5 +1,5 @@
-// What runs inside an isolate: takes a batch of events as one text, and gives all their results back as one. The host
-// calls `run` under one timeout; when that strikes, `finished` still gives what was done before.
+// Runs programs inside an isolate. A batch of events is a single text, and so are its results. The host calls `run` under a
+// timeout. After a timeout, `finished` still returns the earlier results.
 
 import equal from "ajv/dist/runtime/equal.js"
 import ucs2length from "ajv/dist/runtime/ucs2length.js"
@@ -12,10 +12,10 @@ import { formats } from "./formats/index.ts"
 import { lockdown } from "./lockdown.ts"
 import { type Problem, problemsOf, type Validators } from "./schema-problems.ts"
 
-/** What a compiled transform's text evaluates to. */
+/** Value of a compiled transform's text. */
 interface Transform {
   readonly run: (event: unknown, context?: unknown) => unknown
-  /** Functions and literals of its top level. */
+  /** Functions and literals of the top level. */
   readonly held: readonly unknown[]
   readonly wantsContext: boolean
 }
@@ -23,19 +23,19 @@ interface Transform {
 export interface Runner {
   run(batch: string): string
   finished(): string
-  /** What the event in hand has written so far (console.ts). */
+  /** Lines of the current event so far (console.ts). */
   lines(): string
 }
 
-/** Strings of an event in a batch: flags and time, body, context, seed. */
+/** Strings per event in a batch: flags and time, body, context, seed. */
 const fieldsIn = 4
 const maxMessageLength = 500
 
 let hand: Int32Array
-/** Where the index of the event in hand stands. */
+/** Cell of the current event's index. */
 const indexAt = 1
 
-/** Called once, before any foreign code is in. `shared` is watched by a thread of the host. */
+/** Called once, before any foreign code enters. A thread of the host watches `shared`. */
 export function seal(shared: SharedArrayBuffer): void {
   hand = new Int32Array(shared)
   lockdown()
@@ -72,8 +72,8 @@ export function prepare(makeValidators: ((require: unknown) => Validators) | nul
 type WireResult = readonly [meta: string, event: string, payload: string, envelope: string]
 
 /**
- * `meta` is "o", the test marker, "s" where the event is the body's own text and "s" where the payload is; or "e", and
- * then `event` is JSON of the failure.
+ * `meta` of a success is "o", the test marker, then "s" if the event equals the body's text, then "s" if the payload equals it.
+ * For a failure it is "e", and `event` is JSON of the failure.
  */
 function answer(text: string, context: string, kind: string, validators: Validators | null, transform: Transform | null): WireResult {
   let body: Body
@@ -101,7 +101,7 @@ function answer(text: string, context: string, kind: string, validators: Validat
   return success(body, event, kind === "p")
 }
 
-/** `event` null: no transform, so it is the payload. What equals the body's text is not sent back. */
+/** `event` is null without a transform, and then equals the payload. A result equal to the body's text is not sent back. */
 function success(body: Body, event: string | null, wantsPayload: boolean): WireResult {
   const exact = body.asGiven || (event !== null && !wantsPayload) ? "" : JSON.stringify(body.exact)
   const payloadMark = wantsPayload ? (body.asGiven ? "s" : "p") : "-"
@@ -125,7 +125,7 @@ function transformed(transform: Transform, body: Body, context: string): string 
     const result = transform.wantsContext ? transform.run(body.exact, contextOf(body, context)) : transform.run(body.exact)
     return resultText(result)
   } catch (error) {
-    // What was thrown may be anything, with getters of its own that throw.
+    // The thrown value may be anything, even an object with throwing getters.
     try {
       return describe(error)
     } catch {
@@ -134,7 +134,7 @@ function transformed(transform: Transform, body: Body, context: string): string 
   }
 }
 
-/** The host knows headers, query and time, and what wins over the envelope that the body carried. */
+/** The host provides headers, query and time, and the fields that override the body's envelope. */
 function contextOf({ envelope }: Body, text: string): object {
   const known = JSON.parse(text === "" ? "{}" : text) as { envelope?: object }
   return { ...known, envelope: { ...(envelope === "" ? {} : (JSON.parse(envelope) as object)), ...known.envelope } }
@@ -159,7 +159,7 @@ function shown(thrown: unknown): string {
   return typeof thrown === "object" && thrown !== null ? "an object that is not an Error" : String(thrown).slice(0, maxMessageLength)
 }
 
-/** Freezes a transform's own functions and literals, and what they hold. */
+/** Freezes a transform's own functions and literals, with all nested values. */
 function freezeDeep(value: unknown, seen: Set<unknown>): void {
   if (value === null || (typeof value !== "object" && typeof value !== "function") || seen.has(value)) return
   seen.add(value)
@@ -176,7 +176,7 @@ const modules: Record<string, unknown> = {
   "millrace/formats": { formats },
 }
 
-/** The few modules that ajv's generated code asks for by `require`, bundled into every isolate. */
+/** Provides the few modules that ajv's generated code requires. Every isolate includes them. */
 function requireFromValidator(name: string): unknown {
   if (!Object.hasOwn(modules, name)) throw new Error(`A validator requires "${name}", which isolates do not have.`)
   return modules[name]

@@ -1,7 +1,7 @@
-// Asks the validators about a body. The first stops at the first problem, so that a large body can't make millions of
-// them; the second, which finds them all, is asked only about a small body that failed.
+// Runs the validators on a body. The first validator stops at the first problem, so a large body cannot produce millions of
+// problems. The second finds all problems, and runs only for a small body that failed.
 
-/** As ajv reports them. */
+/** Errors of ajv. */
 interface AjvError {
   readonly instancePath: string
   readonly keyword: string
@@ -16,7 +16,7 @@ interface Validator {
 
 export interface Validators {
   readonly first: Validator
-  /** Made on its first use. */
+  /** Created on first use. */
   readonly all: () => Validator
 }
 
@@ -31,7 +31,7 @@ const maxTotalLength = 16_384
 const maxPointerLength = 1_000
 const maxDetailLength = 200
 
-/** No problems: the value is valid. At most 20 otherwise. */
+/** Returns at most 20 problems. A valid value has no problems. */
 export function problemsOf(validators: Validators, value: unknown, length: number): Problem[] {
   try {
     if (validators.first(value)) return []
@@ -61,7 +61,7 @@ function describe(error: AjvError): Problem {
   }
 }
 
-/** Of the property that is missing or too many, rather than of the object that lacks or holds it. */
+/** Points to the missing or additional property, not to its object. */
 function pointerOf({ instancePath, params }: AjvError): string {
   const property = params["missingProperty"] ?? params["additionalProperty"] ?? params["unevaluatedProperty"]
   if (typeof property !== "string") return instancePath
@@ -73,7 +73,7 @@ function messageOf(error: AjvError): string {
   return `${(error.message ?? "does not match").slice(0, maxDetailLength)}${detail(error)}`
 }
 
-/** What ajv keeps in parameters and leaves out of its message. */
+/** Details in ajv's parameters that its message omits. */
 function detail({ keyword, params }: AjvError): string {
   const named = params["additionalProperty"] ?? params["unevaluatedProperty"] ?? params["propertyName"]
   if (typeof named === "string") return `: ${JSON.stringify(named.slice(0, maxDetailLength))}`

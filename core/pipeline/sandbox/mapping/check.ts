@@ -1,5 +1,5 @@
-// A schema of plain keywords, as data: whether a value is surely valid. Where it says no, the validator in an isolate
-// decides, and names what is wrong.
+// A schema of plain keywords as data. It accepts only surely valid values. For other values the validator in an isolate decides
+// and names the problems.
 import { z } from "zod"
 import { isUsualEmail } from "../text/usual-email.ts"
 
@@ -19,11 +19,11 @@ export interface Check {
   readonly items?: Check | undefined
   readonly required?: readonly string[] | undefined
   readonly properties?: readonly (readonly [name: string, check: Check])[] | undefined
-  /** Whether an object may have other properties than those. */
+  /** True if an object must not have other properties. */
   readonly closed?: boolean | undefined
 }
 
-/** Longer lists are searched too slowly, value by value. */
+/** Longer lists are too slow to search per value. */
 export const maxListed = 50
 
 export const Checks: z.ZodType<Check> = z.lazy(() =>
@@ -49,7 +49,7 @@ export const Checks: z.ZodType<Check> = z.lazy(() =>
 
 type Test = (value: unknown) => boolean
 
-/** One function of a check. Each value of a body meets one check at most, so it takes no longer than the body is. */
+/** Compiles a check to a function. Each value of a body meets at most one check, so the time is bounded by the body's length. */
 export function checker(check: Check): Test {
   const { types, oneOf, items, required = [], properties = [], closed } = check
   const ofString = stringTest(check)
@@ -84,7 +84,7 @@ function stringTest({ minLength = 0, maxLength = Number.POSITIVE_INFINITY, email
   }
 }
 
-/** Code points, as JSON Schema counts. */
+/** Counts code points, as in JSON Schema. */
 function charactersOf(text: string): number {
   let count = text.length
   for (let at = 0; at < text.length - 1; at++) {

@@ -1,6 +1,5 @@
-// An expression of a transform, as data, and the function that it stands for. It does what JavaScript does where its
-// operands are plain values; where JavaScript would do more (throw, call what an object defines, look into a prototype),
-// the function throws NotMapped, and the isolate runs the transform.
+// An expression of a transform as data, and its function. For plain values it behaves like JavaScript. If JavaScript would do
+// more (throw, call an object's methods, read a prototype), the function throws NotMapped, and the isolate runs the transform.
 import { z } from "zod"
 
 export const stringMethods = ["toLowerCase", "toUpperCase", "trim", "trimEnd", "trimStart"] as const
@@ -13,11 +12,11 @@ export type Expression =
   | { readonly do: "value"; readonly value: string | number | boolean | null }
   | { readonly do: "get"; readonly of: Expression; readonly name: string; readonly optional: boolean }
   | { readonly do: "method"; readonly of: Expression; readonly name: (typeof stringMethods)[number]; readonly optional: boolean }
-  /** Where an optional part in it ends early, all of it is undefined. */
+  /** If an optional part in it ends early, the whole chain is undefined. */
   | { readonly do: "chain" | "not" | "minus"; readonly of: Expression }
   | { readonly do: "convert"; readonly to: (typeof conversions)[number]; readonly of: Expression }
   | { readonly do: "text" | "list"; readonly of: readonly Expression[] }
-  /** A name is null where the fields of an object are taken over. */
+  /** A null name spreads the fields of an object. */
   | { readonly do: "object"; readonly fields: readonly { readonly name: string | null; readonly of: Expression }[] }
   | { readonly do: "operate"; readonly by: (typeof operators)[number]; readonly left: Expression; readonly right: Expression }
   | { readonly do: "choose"; readonly by: (typeof choices)[number]; readonly left: Expression; readonly right: Expression }
@@ -40,16 +39,16 @@ export const Expressions: z.ZodType<Expression> = z.lazy(() => {
   ])
 })
 
-/** Only the isolate can say what comes of it. */
+/** The isolate must compute the result. */
 class NotMapped extends Error {}
 
 type Primitive = string | number | boolean | null | undefined
 type Evaluate = (event: unknown) => unknown
 
-/** What an optional part that ends early gives to the chain around it. */
+/** Returned by an optional part that ends early, for its chain. */
 const ended = Symbol("ended")
 
-/** How often the event, or a part of it, is read: what the result can be longer than the event. */
+/** Counts reads of the event or its parts. It bounds the result's length relative to the event. */
 export function readsIn(expression: Expression): number {
   return expression.do === "event" ? 1 : partsOf(expression).reduce((sum, part) => sum + readsIn(part), 0)
 }
@@ -150,7 +149,7 @@ function operation(by: (typeof operators)[number], left: Evaluate, right: Evalua
   return (event) => operate(plain(left(event)) as number, plain(right(event)) as number)
 }
 
-// The types are a number's; JavaScript does the same to every plain value as the author's own text would.
+// The types say number, but JavaScript applies the same operators to all plain values, like the author's own text.
 const operate2: Record<Exclude<(typeof operators)[number], "===" | "!==">, (a: number, b: number) => unknown> = {
   // biome-ignore lint/suspicious/noDoubleEquals: what the author wrote.
   "==": (a, b) => a == b,
@@ -206,7 +205,7 @@ function takeOver(made: Record<string, unknown>, value: unknown): void {
   Object.assign(made, value)
 }
 
-/** Objects would be asked what they are as text or as a number. */
+/** Refuses objects, because their conversion to text or number may run code. */
 function plain(value: unknown): Primitive {
   if (typeof value === "object" && value !== null) throw new NotMapped()
   return value as Primitive

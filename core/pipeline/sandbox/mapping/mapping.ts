@@ -1,7 +1,7 @@
-// Programs that only check and rearrange fields, run in this process: a schema of plain keywords and a transform of one
-// expression, as data that the compiler in its isolate made of them; text of an author is never evaluated here. A body that
-// passes gives what the isolate would give; for any other undefined, and the isolate decides and says why. That a body is
-// never asked for more than a few times its length of work is what allows it outside of an isolate's deadline.
+// Runs programs that only check and rearrange fields, in this process. A program is a schema of plain keywords and a transform of
+// one expression, both as data from the compiler in its isolate. This file never evaluates an author's text. An accepted body
+// gives the same result as the isolate. For any other body the result is undefined, and the isolate decides and reports the
+// reason. The work is at most a few times the body's length, so it needs no isolate's deadline.
 import { z } from "zod"
 import type { MappedResult, SandboxCall } from "../sandbox.ts"
 import { type Body, readBody } from "../text/body.ts"
@@ -9,18 +9,18 @@ import { holdsProto, resultText } from "../text/result.ts"
 import { Checks, checker } from "./check.ts"
 import { Expressions, evaluator, readsIn } from "./expression.ts"
 
-/** What a program does; null for a part that it does not have. */
+/** The parts of a program. null for an absent part. */
 export const Mapping = z.strictObject({ check: Checks.nullable(), result: Expressions.nullable() })
 export type Mapping = z.output<typeof Mapping>
 
-/** As JSON, and how deep it nests; a program of more is run by an isolate. */
+/** Maximum length as JSON, and maximum depth. An isolate runs larger programs. */
 const maxMappingLength = 32_768
 const maxMappingDepth = 100
-/** Characters that all reads of one event may come to. */
+/** Maximum characters of all reads of an event. */
 const maxReadLength = 131_072
 const maxBodyLength = 16_384
 
-/** What the compiler answered, checked; null where it is not a mapping. */
+/** Checks the compiler's answer. Returns null if it is not a mapping. */
 export function readMapping(given: unknown): Mapping | null {
   const text = JSON.stringify(given)
   if (text === undefined || text.length > maxMappingLength || depthOf(text) > maxMappingDepth) return null
@@ -44,7 +44,7 @@ interface Prepared {
 
 const prepared = new WeakMap<Mapping, Prepared>()
 
-/** What the program makes of the body; undefined where its isolate is to be asked. */
+/** Returns the program's result for the body. Returns undefined if the isolate must run the program. */
 export function mapped({
   program,
   body: text,
@@ -63,7 +63,7 @@ export function mapped({
     const payload = wantsPayload ? (body.asGiven ? text : JSON.stringify(body.exact)) : null
     return { ok: true, event, payload, envelope: body.envelope || null, isTest: body.test === "-" ? null : body.test === "t" }
   } catch {
-    // The isolate finds it too, and says it.
+    // The isolate finds the same problem and reports it.
     return undefined
   }
 }

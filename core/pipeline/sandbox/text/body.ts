@@ -1,5 +1,4 @@
-// Reads an event's body inside the isolate: parses it once, takes out the page envelope and the test marker, and says
-// where a text stops being JSON.
+// Reads an event's body. It parses the body once, removes the page envelope and the test marker, and locates errors in the JSON.
 import { exactJson } from "../../../kernel/json.ts"
 import { jsonFault } from "../../../kernel/json-fault.ts"
 import { maxDepth, nestsTooDeep } from "./json-depth.ts"
@@ -8,20 +7,20 @@ import { hasUnstorableText, unstorableText } from "./unstorable-text.ts"
 type Fields = Record<string, unknown>
 
 export interface Body {
-  /** What the schema sees. */
+  /** Value for the schema. */
   readonly value: unknown
-  /** What transform and templates see: long integers are strings of their digits. */
+  /** Value for transform and templates. Long integers are strings of their digits. */
   readonly exact: unknown
-  /** JSON text, or "" when the body carried none. */
+  /** JSON text, or "" if the body had no envelope. */
   readonly envelope: string
   /** "t", "f" or "-". */
   readonly test: string
-  /** Whether `exact` is what the text says, so that the text itself can stand for it. */
+  /** True if `exact` equals the text, so the text itself can be used. */
   readonly asGiven: boolean
 }
 
 export class MalformedBody extends Error {
-  /** JSON pointer to the field that is to blame; "" for the whole. */
+  /** JSON pointer to the invalid field, or "" for the whole body. */
   readonly pointer: string
 
   constructor(message: string, pointer = "") {
@@ -30,14 +29,14 @@ export class MalformedBody extends Error {
   }
 }
 
-/** Of both kinds of numbers below; searching for it takes a tenth of the time. */
+/** Matches both kinds of numbers below. This search takes a tenth of the time. */
 const unusualNumber = /\d(?:\d{15}|[eE]\+?\d{3})/
 const longInteger = /\d{16}/
-/** Of what may be more than a double holds. */
+/** Matches numbers that may exceed a double. */
 const hugeNumber = /[eE]\+?\d{3}|\d{309}/
 const integer = /^-?\d+$/
 
-/** A script's input, of which nothing is taken out. Throws MalformedBody. */
+/** Reads a script's input without removals. Throws MalformedBody. */
 export function readInput(text: string): Body {
   const value = parse(text)
   return { value, exact: value, envelope: "", test: "-", asGiven: true }
@@ -106,7 +105,7 @@ function takeOut(body: unknown, text: string): Taken {
   return taken
 }
 
-/** Form fields `_envelope.page_url` and so on; the object's own value wins where both are there. */
+/** Moves form fields such as `_envelope.page_url` into the envelope. A value in the envelope object takes precedence. */
 function takeFormFields(body: Fields, taken: Taken): void {
   for (const key of Object.keys(body)) {
     if (!key.startsWith("_envelope.")) continue

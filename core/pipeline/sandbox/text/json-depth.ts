@@ -1,12 +1,12 @@
-// How deep a JSON text nests, counted in the text: values can be read twice and say two things, and no recursion is deep
-// enough for what a sender writes.
+// Measures the nesting of JSON text without a parse. A parsed value could return other values on a second read, and recursion is
+// never deep enough for a hostile text.
 
-/** What parsing, templates and both stores carry; MongoDB's documents nest to a hundred levels. */
+/** Limit of parsers, templates and both stores. MongoDB allows a hundred levels. */
 export const maxDepth = 100
 
-/** Of a text that is JSON; of another, an answer that may be wrong. */
+/** Valid only for JSON text. For other text the answer may be wrong. */
 export function nestsTooDeep(text: string): boolean {
-  // Each level is two characters at least, one of them a bracket that opens; a search is a tenth of reading on.
+  // Each level needs at least two characters, including an opening bracket. This search takes a tenth of the full walk.
   if (text.length <= maxDepth * 2 || opens(text, "{") + opens(text, "[") <= maxDepth) return false
   let depth = 0
   for (let i = 0; i < text.length; i++) {
@@ -26,14 +26,14 @@ export function nestsTooDeep(text: string): boolean {
   return false
 }
 
-/** How often a bracket stands in a text, in strings too; counts no further than is one too many. */
+/** Counts a bracket in a text, including in strings. Stops after the limit plus one. */
 function opens(text: string, bracket: string): number {
   let count = 0
   for (let at = text.indexOf(bracket); at >= 0 && count <= maxDepth; at = text.indexOf(bracket, at + 1)) count++
   return count
 }
 
-/** The place of the quotation mark that ends the string which begins here. */
+/** Returns the index of the closing quotation mark of a string. */
 function endOfString(text: string, start: number): number {
   for (let end = text.indexOf('"', start + 1); end >= 0; end = text.indexOf('"', end + 1)) {
     let backslashes = 0

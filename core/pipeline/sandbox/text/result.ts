@@ -1,6 +1,6 @@
-// Turns what a transform returned into JSON text, or says why that fails. Numbers that JSON lacks (NaN, Infinity) become
-// null, `undefined` members are left out and `toJSON` is honoured, as JSON.stringify has it; what it would drop or empty
-// silently (functions, symbols, Maps, Sets, ...) is refused instead, with a pointer.
+// Turns a transform's result into JSON text, or reports the reason for a failure. Like in JSON.stringify, NaN and Infinity become
+// null, `undefined` members are omitted and `toJSON` is called. Values that it would silently drop or empty (functions, symbols,
+// Maps, Sets, ...) are refused with a pointer.
 import { excessOf } from "../../../kernel/json-shape.ts"
 import { maxDepth, nestsTooDeep } from "./json-depth.ts"
 import { hasUnstorableText, unstorableText, withoutHalves } from "./unstorable-text.ts"
@@ -9,7 +9,7 @@ const maxBytes = 1_048_576
 
 export class BadResult extends Error {}
 
-/** JSON text of an object or a list; "null" for null and undefined. Throws BadResult. */
+/** Returns the JSON text of an object or a list, or "null" for null and undefined. Throws BadResult. */
 export function resultText(value: unknown): string {
   if (value === null || value === undefined) return "null"
   if (typeof value !== "object") throw new BadResult(`transform returned ${article(typeof value)}; return an object, a list or null`)
@@ -18,17 +18,17 @@ export function resultText(value: unknown): string {
   const first = text?.charCodeAt(0)
   if (text === undefined || (first !== 123 && first !== 91))
     throw new BadResult("transform's result has a toJSON that does not return an object or list")
-  // A getter may have said another thing when it was read first.
+  // A getter may have returned another value on its first read.
   if (nestsTooDeep(text)) throw new BadResult(`transform's result nests deeper than ${maxDepth} levels`)
   if (holdsProto(text)) throw new BadResult("transform's result holds a property named \"__proto__\", which can't be kept")
-  // A unit is one to three bytes; counting a megabyte takes long enough to matter.
+  // A unit is one to three bytes. An exact count is slow for a megabyte.
   const excess = excessOf(text)
   if (excess) throw new BadResult(`transform's result has more than ${excess.limit} ${excess.of}`)
   if (text.length > maxBytes || (text.length * 3 > maxBytes && byteLength(text) > maxBytes)) throw tooLong()
   return hasUnstorableText(text) ? storable(text) : text
 }
 
-/** Text that was cut in the middle of a character is mended; a name with NUL is nothing that anybody cut. */
+/** Repairs text cut within a character. A name with NUL is refused, because no cut produces it. */
 function storable(text: string): string {
   const mended = withoutHalves(text)
   const found = unstorableText(JSON.parse(mended))
@@ -36,7 +36,7 @@ function storable(text: string): string {
   return mended
 }
 
-/** Whether JSON as JSON.stringify writes it has such a property. */
+/** Returns true if the output of JSON.stringify contains a `__proto__` property. */
 export function holdsProto(text: string): boolean {
   return text.includes('"__proto__":') && /(?<!\\)"__proto__":/.test(text)
 }
@@ -96,12 +96,12 @@ function article(kind: string): string {
   return /^[aeiou]/i.test(kind) ? `an ${kind}` : `a ${kind}`
 }
 
-/** The size of a text in UTF-8, which isolates have no function for. */
+/** Returns the size of a text in UTF-8. Isolates have no built-in function for it. */
 export function byteLength(text: string): number {
   let bytes = 0
   for (let i = 0; i < text.length; i++) {
     const unit = text.charCodeAt(i)
-    // A pair of surrogates is four bytes, two a unit.
+    // A surrogate pair is four bytes, two per unit.
     bytes += unit < 0x80 ? 1 : unit < 0x800 || (unit >= 0xd800 && unit < 0xe000) ? 2 : 3
   }
   return bytes

@@ -1,21 +1,21 @@
-// Text that one of the stores cannot hold as it is: half of a surrogate pair anywhere, NUL in a name. UTF-8 has neither
-// halves nor a place for them (RFC 7493, 2.1), so in JSON both can only be written as escapes.
+// Text that a store cannot hold: half of a surrogate pair anywhere, or NUL in a name. UTF-8 cannot encode halves (RFC 7493, 2.1),
+// so in JSON both occur only as escapes.
 
 export interface UnstorableText {
-  /** JSON pointer, in text that can be stored. */
+  /** JSON pointer in storable text. */
   readonly pointer: string
-  /** What is wrong there, in the words that follow "the body". */
+  /** The problem as words after "the body". */
   readonly problem: string
 }
 
 const suspect = /\\u(?:[dD][89a-fA-F]|0000)/
 
-/** Whether JSON text may hold any; whole pairs that are written as escapes are looked at as well. */
+/** Returns true if JSON text may contain unstorable text. It also matches whole pairs written as escapes. */
 export function hasUnstorableText(json: string): boolean {
   return suspect.test(json)
 }
 
-/** The first place in a parsed value. */
+/** Returns the first unstorable text in a parsed value. */
 export function unstorableText(value: unknown, pointer = ""): UnstorableText | undefined {
   if (typeof value === "string")
     return value.isWellFormed() ? undefined : { pointer, problem: `holds half of a surrogate pair at ${pointer || "its top"}` }
@@ -30,7 +30,7 @@ export function unstorableText(value: unknown, pointer = ""): UnstorableText | u
   return undefined
 }
 
-/** JSON text as JSON.stringify writes it, with U+FFFD in place of halves of surrogate pairs, as TextEncoder has it. */
+/** Replaces halves of surrogate pairs in the output of JSON.stringify with U+FFFD, like TextEncoder. */
 export function withoutHalves(json: string): string {
   return json.replaceAll(/\\(?:(ud[89a-f][0-9a-f]{2})|.)/g, (written, half: string | undefined) =>
     half === undefined ? written : "\ufffd",

@@ -1,11 +1,14 @@
-// The compiler as it stands in its isolate: takes a schema and a transform as text, answers JSON of the program's two
-// sources or of what is wrong with them. ajv makes functions from text here, and nowhere else.
+// Entry of the compiler in its isolate. It compiles a schema and a transform from text, and returns JSON with the program's
+// sources or its problems. ajv creates functions from text only in this isolate.
 import type { Compiled } from "../../compile-child.ts"
 import { mappedSchema } from "./mapped-schema.ts"
 import { transformSource } from "./transform-source.ts"
 import { validatorSource } from "./validator-source.ts"
 
-/** `schemaText` is "" without a schema; `transform` is null without one, and `entry` its function that is run. Answers JSON of Compiled. */
+/**
+ * `schemaText` is "" without a schema. `transform` is null without a transform, and `entry` names its function. Returns JSON of
+ * Compiled.
+ */
 export function compile(schemaText: string, transform: string | null, entry: string): string {
   const schema: unknown = schemaText === "" ? null : JSON.parse(schemaText)
   const validator = schemaText === "" ? null : validatorSource(schema)
@@ -22,7 +25,7 @@ export function compile(schemaText: string, transform: string | null, entry: str
   return JSON.stringify(compiled)
 }
 
-/** Compiles what every first program needs, the schema of schemas above all, before one waits for it. */
+/** Compiles the common parts of every program in advance, mainly the meta-schema. */
 export function warm(): void {
   compile(
     '{"type":"object","properties":{"email":{"type":"string","format":"email"}}}',

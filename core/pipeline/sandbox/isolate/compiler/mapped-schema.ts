@@ -1,9 +1,9 @@
-// A schema whose every keyword says something plain of one value, as a check that needs no isolate; null for any other.
+// Converts a schema of plain keywords into a check without an isolate. Returns null for any other schema.
 import { type Check, type JsonType, jsonTypes, maxListed } from "../../mapping/check.ts"
 
 type Fields = Record<string, unknown>
 
-/** Keywords that say nothing of a value. */
+/** Keywords without an effect on validation. */
 const annotations = new Set(["$comment", "$schema", "default", "deprecated", "description", "examples", "readOnly", "title", "writeOnly"])
 
 type Read = (value: unknown) => Partial<Check> | null
@@ -48,7 +48,7 @@ export function mappedSchema(schema: unknown): Check | null {
     if (annotations.has(keyword)) continue
     const read = Object.hasOwn(readers, keyword) ? readers[keyword]?.(value) : null
     if (!read) return null
-    // `enum` and `const` are both read as lists of values; of the two together an isolate is asked.
+    // `enum` and `const` both become lists of values. A schema with both needs an isolate.
     if (read.oneOf && check.oneOf) return null
     check = { ...check, ...read }
   }

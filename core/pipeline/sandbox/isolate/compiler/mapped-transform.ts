@@ -1,8 +1,9 @@
-// A transform that is one expression over its event, as data that needs no isolate; null for any other.
+// Converts a transform with a single expression over its event into data, so it needs no isolate. Returns null for any other
+// transform.
 import type { AnyNode, Function as FunctionNode, Program } from "acorn"
 import { choices, conversions, type Expression, operators, stringMethods } from "../../mapping/expression.ts"
 
-/** Of a text that holds this function and nothing else. */
+/** The text must contain only this function. */
 export function mappedTransform(tree: Program, transform: FunctionNode): Expression | null {
   const [input] = transform.params
   if (tree.body.length !== 1 || transform.generator || transform.params.length > 1) return null
@@ -25,7 +26,7 @@ function resultOf({ body }: FunctionNode): AnyNode | null {
   return body.body.length === 1 && only?.type === "ReturnStatement" ? (only.argument ?? null) : null
 }
 
-/** The one name at top level. */
+/** Returns the only name at top level. */
 function nameOf({ body: [only] }: Program): string | undefined {
   if (only?.type === "FunctionDeclaration") return only.id?.name
   const id = only?.type === "VariableDeclaration" ? only.declarations[0]?.id : undefined
@@ -121,7 +122,7 @@ function literal(value: unknown): Expression {
   throw new NotPlain()
 }
 
-/** Of a property that is named by its text: one that changes what an object is, or how it becomes JSON, is not plain. */
+/** Returns the literal name of a property. Names that change the object's type or its JSON are refused. */
 function keyOf(key: AnyNode, computed: boolean): string {
   const isName = key.type === "Identifier" && !computed
   const name = isName ? key.name : key.type === "Literal" && ["string", "number"].includes(typeof key.value) ? String(key.value) : undefined

@@ -1,5 +1,5 @@
-// Which fields a transform's result can have, read from its syntax tree: of object literals that it returns, and of a
-// variable that begins as one. Says nothing where it returns anything else, so that what it says can be relied on.
+// Derives the fields of a transform's result from its syntax tree: returned object literals, and variables initialised with one.
+// Returns no result for anything else, so its answers are reliable.
 import type { AnyNode, Function as FunctionNode } from "acorn"
 import type { ResultFields } from "../../sandbox.ts"
 
@@ -10,10 +10,10 @@ interface Shape {
 }
 
 const maxNames = 200
-/** Keys that change what an object is, or how it becomes JSON. */
+/** Keys that change an object's type or its JSON. */
 const special = new Set(["__proto__", "toJSON"])
 
-/** null where the source does not tell. */
+/** Returns null if the source does not determine the fields. */
 export function resultFieldsOf(transform: FunctionNode): ResultFields | null {
   const [input] = transform.params
   const shape: Shape = { names: new Set(), withEvent: false, exact: true }
@@ -41,7 +41,7 @@ class ResultReader {
     this.#shape = shape
   }
 
-  /** Adds the fields of what is returned, or spread into it; false where they cannot be told. */
+  /** Adds the fields of a returned or spread node. Returns false if the fields are unknown. */
   add(node: AnyNode | null): boolean {
     if (!isValue(node)) return true
     switch (node.type) {
@@ -69,7 +69,7 @@ class ResultReader {
     return true
   }
 
-  /** The event itself, or a variable that is declared once, as an object literal. */
+  /** Accepts the event itself, or a variable declared once with an object literal. */
   #addVariable(name: string): boolean {
     if (this.#seen.has(name)) return true
     this.#seen.add(name)
@@ -87,12 +87,12 @@ class ResultReader {
 }
 
 interface Uses {
-  /** What each declaration of it begins as. */
+  /** Initial value of each declaration. */
   readonly declared: (AnyNode | null | undefined)[]
   /** `name.field = …` */
   readonly assigned: string[]
   reassigned: boolean
-  /** Something else may add fields to it. */
+  /** True if other code may add fields. */
   escapes: boolean
 }
 
@@ -125,7 +125,7 @@ function note(node: AnyNode, parents: readonly AnyNode[], uses: Uses): void {
       else uses.escapes = true
       return
     case "Property":
-      // `{ name: … }` does not use it; `{ name }` does.
+      // `{ name: … }` does not use the variable, but `{ name }` does.
       uses.escapes ||= parent.value === node || parent.computed
       return
     case "SpreadElement":
@@ -145,7 +145,7 @@ function note(node: AnyNode, parents: readonly AnyNode[], uses: Uses): void {
   uses.escapes = true
 }
 
-/** What the function itself returns, without the functions in it. */
+/** Returns the function's own return values, without nested functions. */
 function returnedIn(body: AnyNode): (AnyNode | null)[] {
   const found: (AnyNode | null)[] = []
   walk(body, [], (node, parents) => {
@@ -154,7 +154,7 @@ function returnedIn(body: AnyNode): (AnyNode | null)[] {
   return found
 }
 
-/** False for nothing at all, which ends the event. */
+/** Returns false for null and undefined, which drop the event. */
 function isValue(node: AnyNode | null): node is AnyNode {
   if (node === null || (node.type === "Identifier" && node.name === "undefined")) return false
   return !(node.type === "Literal" && node.value === null && !("regex" in node && node.regex))
@@ -173,7 +173,7 @@ function walk(node: AnyNode, parents: AnyNode[], visit: (node: AnyNode, parents:
   parents.pop()
 }
 
-/** Whether a member of a node is a node. */
+/** Returns true if a member of a node is a node. */
 export function isNode(value: unknown): value is AnyNode {
   return typeof value === "object" && value !== null && "type" in value && typeof value.type === "string"
 }

@@ -1,5 +1,6 @@
-// Rewrites what ajv reads otherwise than the dialects say, before it compiles: draft-07's `$ref` stands alone, and a
-// `$dynamicRef` with one possible target is a `$ref`. With more than one it is refused: ajv would decide wrongly.
+// Rewrites a schema before compilation if ajv deviates from its dialect. A `$ref` of draft-07 ignores its siblings. A
+// `$dynamicRef` with a single possible target becomes a `$ref`. With several targets it is refused, because ajv would resolve it
+// wrongly.
 
 export class UnsupportedSchema extends Error {
   readonly pointer: string
@@ -13,10 +14,10 @@ type Fields = Record<string, unknown>
 
 /** Keywords whose values are data, not schemas. */
 const data = new Set(["const", "enum", "default", "examples"])
-/** What a draft-07 `$ref` leaves in force beside it: places that other references point to. */
+/** Keywords that stay valid beside a draft-07 `$ref`, because other references may point to them. */
 const besideReference = new Set(["$ref", "$schema", "$comment", "title", "description", "definitions"])
 
-/** A copy to compile. Throws UnsupportedSchema. */
+/** Returns a copy to compile. Throws UnsupportedSchema. */
 export function asAjvReadsIt(schema: unknown, isDraft07: boolean): unknown {
   if (isDraft07) return walk(schema, "", lonelyReference)
   const anchors: string[] = []

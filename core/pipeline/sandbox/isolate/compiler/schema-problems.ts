@@ -1,4 +1,4 @@
-// What keeps a JSON Schema from being compiled, all of it: ajv speaks of the first only, and of patterns without a place.
+// Finds all problems of a JSON Schema. ajv reports only the first problem, and patterns without a place.
 import type { Ajv, ErrorObject } from "ajv"
 import { childPointer, eachSchema } from "../../json-schema.ts"
 import type { ProgramProblem } from "../../sandbox.ts"
@@ -6,9 +6,9 @@ import { UnsupportedSchema } from "./schema-dialect.ts"
 
 const maxProblems = 20
 
-/** By the schema of schemas, which `judge` is, of patterns and of identifiers. Of what stands at one place the first is told. */
+/** Finds problems by the meta-schema (`judge`), in patterns and in identifiers. Each place has only its first problem. */
 export function shapeProblems(schema: unknown, judge: Ajv): ProgramProblem[] {
-  // The schema of schemas is synchronous.
+  // The meta-schema is synchronous.
   const isValid = judge.validateSchema(schema as boolean | object) as boolean
   const errors = isValid ? [] : (judge.errors ?? [])
   const byPointer = new Map<string, ProgramProblem>()
@@ -19,7 +19,7 @@ export function shapeProblems(schema: unknown, judge: Ajv): ProgramProblem[] {
   return [...byPointer.values()].slice(0, maxProblems)
 }
 
-/** What `compile` throws for, one reference after the other left out until it throws for nothing that is one. */
+/** Collects errors of `compile`. It removes one broken reference after another until the error has another cause. */
 export function compileProblems(schema: unknown, error: unknown, compile: (schema: unknown) => void): ProgramProblem[] {
   const problems: ProgramProblem[] = []
   let rest = schema
@@ -61,8 +61,8 @@ function patternProblems(schema: unknown): ProgramProblem[] {
 }
 
 /**
- * ajv writes an `$id` into a comment of the code that it makes. One that ends the comment is refused wherever it stands:
- * a reference can make a schema of any object in the document, data included.
+ * ajv writes an `$id` into a comment of its generated code. An `$id` that ends the comment is refused in any place, because a
+ * reference can turn any object into a schema, even data.
  */
 function identifierProblems(node: unknown, pointer: string): ProgramProblem[] {
   if (typeof node !== "object" || node === null) return []
@@ -73,7 +73,7 @@ function identifierProblems(node: unknown, pointer: string): ProgramProblem[] {
   )
 }
 
-/** As the validator makes it, which is by the flag `u`. */
+/** Compiles the pattern with the flag `u`, like the validator. */
 function faultOf(pattern: string): string | undefined {
   try {
     new RegExp(pattern, "u")
@@ -83,7 +83,7 @@ function faultOf(pattern: string): string | undefined {
   }
 }
 
-/** `reference` is the place of the one that leads nowhere, where that is what is wrong. */
+/** `reference` is the place of an unresolved reference, if that is the error. */
 function compileProblem(error: unknown, schema: unknown): { problem: ProgramProblem; reference?: string | undefined } {
   if (error instanceof RangeError)
     return { problem: problemAt("", "request_schema is too large, or nests too deep, to be compiled; split or simplify it.") }
@@ -111,7 +111,7 @@ function pointerToReference(at: unknown, reference: string, pointer: string): st
   return undefined
 }
 
-/** A copy without what stands at the pointer. */
+/** Returns a copy without the value at the pointer. */
 function without(node: unknown, pointer: string, at = ""): unknown {
   if (typeof node !== "object" || node === null || !pointer.startsWith(at)) return node
   if (Array.isArray(node)) return node.map((each, index) => without(each, pointer, childPointer(at, index)))

@@ -1,13 +1,12 @@
-// Whether the value of a top-level constant is one: computed without running any code of the author's, so that nothing is
-// kept that could change between events.
+// Checks that a top-level constant is computed without the author's code. Otherwise it could change between events.
 import type { AnyNode, Expression } from "acorn"
 import type { ProgramProblem } from "../../sandbox.ts"
 
 type Node = AnyNode | Expression
 
 /**
- * The first part that isn't constant: calls, mutable collections, stateful regexes, operators that ask an object for its
- * value. `primitives` names the constants before it that are not objects.
+ * Returns the first part that isn't constant: calls, mutable collections, stateful regexes, or operators that convert an object.
+ * `primitives` names the earlier constants without objects.
  */
 export function notConstant(node: Node, primitives: ReadonlySet<string>): ProgramProblem | undefined {
   const own = problemOf(node)
@@ -35,7 +34,7 @@ function problemOf(node: Node): ProgramProblem | undefined {
   return at(node, `${kindOf(node)} is not allowed in a top-level constant: ${only}`)
 }
 
-/** What a node is computed of; undefined where it may not stand in a constant. */
+/** Returns the parts of a node. Returns undefined if the node is not allowed in a constant. */
 function partsOf(node: Node): readonly (Node | null)[] | undefined {
   switch (node.type) {
     case "Literal":
@@ -68,7 +67,7 @@ function partsOf(node: Node): readonly (Node | null)[] | undefined {
   return undefined
 }
 
-/** Parts that are asked for a primitive value, which runs an object's `valueOf` or `toString`. */
+/** Returns the parts that are converted to a primitive. The conversion runs an object's `valueOf` or `toString`. */
 function coercedOf(node: Node): readonly Node[] {
   switch (node.type) {
     case "TemplateLiteral":
@@ -83,7 +82,7 @@ function coercedOf(node: Node): readonly Node[] {
   return []
 }
 
-/** Whether what is a constant is not an object: a text, a number, or what operators make of them. */
+/** Returns true if a constant is not an object: a text, a number, or a result of operators on them. */
 export function isPrimitive(node: Node, primitives: ReadonlySet<string>): boolean {
   const all = (...nodes: Node[]) => nodes.every((each) => isPrimitive(each, primitives))
   switch (node.type) {
@@ -127,7 +126,7 @@ const kinds: Record<string, string> = {
   AssignmentExpression: "An assignment",
 }
 
-/** What is wrong at one place of a transform, in words. */
+/** Returns the words for a node's kind in a problem. */
 export function kindOf(node: AnyNode): string {
   return kinds[node.type] ?? `A ${node.type.replace(/(Statement|Declaration|Expression)$/, (word) => ` ${word.toLowerCase()}`)}`
 }

@@ -1,5 +1,5 @@
-// Reads a transform's syntax tree and turns the text into what an isolate evaluates, or says why it is not a pure function:
-// top level only functions and constants, nothing asynchronous, nothing that changes a top-level name.
+// Parses a transform and compiles it to the text for an isolate, or reports why it is not a pure function. The top level allows
+// only functions and constants. Asynchronous code and changes of top-level names are refused.
 import { type AnyNode, type Function as FunctionNode, type Program, parse, type Statement, type VariableDeclarator } from "acorn"
 import type { Expression } from "../../mapping/expression.ts"
 import type { ProgramProblem, ResultFields } from "../../sandbox.ts"
@@ -14,13 +14,13 @@ type Found =
 
 const longest = 256 * 1_024
 
-/** `entry` is the function that is run: `transform`, or `script`. */
+/** `entry` names the function to run: `transform` or `script`. */
 export function transformSource(source: string, entry: string): Found {
   if (source.length > longest) return refuse(`transform_js is ${source.length} characters; at most ${longest} are allowed`)
   let tree: Program
   try {
     tree = parse(source, { ecmaVersion: "latest", sourceType: "script", locations: true, checkPrivateFields: true })
-    // Strict mode is what it runs in; the first parse gives places in the author's own text.
+    // The isolate uses strict mode. The first parse gives positions in the author's own text.
     parse(`"use strict";${source}`, { ecmaVersion: "latest", sourceType: "script", locations: true })
   } catch (error) {
     return { problems: [syntaxProblem(error)] }
@@ -47,7 +47,7 @@ function refuse(message: string): Found {
   return { problems: [{ part: "transform", message: `${message}.` }] }
 }
 
-/** Everything stays on the author's own lines, so that an error's line is theirs. */
+/** Keeps the author's line numbers, so the line of an error is correct. */
 function compiled(source: string, entry: string, names: readonly string[], transform: FunctionNode): string {
   const wantsContext = transform.params.length > 1 || transform.params[0]?.type === "RestElement"
   const mark = wantsContext ? withContextMark : withoutContextMark
@@ -66,7 +66,7 @@ function functionNamed(name: string, statement: AnyNode): FunctionNode | undefin
 
 interface TopLevel {
   readonly names: string[]
-  /** Constants of strings, numbers and the like: what an operator may stand beside. */
+  /** Constants of strings, numbers and other primitives. Operators may use these. */
   readonly primitives: Set<string>
 }
 
@@ -101,7 +101,7 @@ function constant({ id, init }: VariableDeclarator, { names, primitives }: TopLe
   else if (init && isPrimitive(init, primitives)) primitives.add(id.name)
 }
 
-/** Walks the whole tree for what no pure function may hold. */
+/** Searches the whole tree for impure code. */
 function inspect(node: AnyNode, topNames: ReadonlySet<string>, problems: ProgramProblem[]): void {
   const wrong = impurity(node, topNames)
   if (wrong) problems.push(at(node, wrong))
@@ -141,7 +141,7 @@ function impurity(node: AnyNode, topNames: ReadonlySet<string>): string | undefi
   return undefined
 }
 
-/** Strict mode's functions are variables still; assigning one would carry state to the next event. */
+/** Strict mode allows assignment to functions. An assignment would carry state to the next event. */
 function reassigned(target: AnyNode, topNames: ReadonlySet<string>): string | undefined {
   if (target.type === "Identifier") {
     return topNames.has(target.name)

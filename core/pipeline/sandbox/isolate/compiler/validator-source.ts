@@ -1,6 +1,6 @@
-// Turns a JSON Schema into the source of two validators (one that stops at the first problem, one that finds them all),
-// or says what is wrong with it and where. Runs in the compiler's isolate only: ajv makes functions from
-// text that holds parts of the schema.
+// Turns a JSON Schema into the source of two validators, or reports its problems with their places. The first validator stops at
+// the first problem. The second finds them all. This runs in the compiler's isolate only, because ajv creates functions from text
+// with parts of the schema.
 import { Ajv, type AnySchemaObject, type Options } from "ajv"
 import { Ajv2020 } from "ajv/dist/2020.js"
 import { _ } from "ajv/dist/compile/codegen/index.js"
@@ -43,7 +43,7 @@ function both(schema: AnySchemaObject | boolean, isDraft07: boolean): Found {
     if (problems.length > 0) return { problems }
     const first = source(schema, isDraft07, false)
     const all = source(schema, isDraft07, true)
-    // The second is only parsed when a body has failed the first.
+    // The second validator is parsed only after a body has failed the first.
     return {
       text: `(function(require){const first=(function(module){${first}\nreturn module.exports})({exports:{}});let all;return{first,all:()=>all??=(function(module){${all}\nreturn module.exports})({exports:{}})}})`,
     }
@@ -54,7 +54,7 @@ function both(schema: AnySchemaObject | boolean, isDraft07: boolean): Found {
 
 const judges = new Map<boolean, Ajv>()
 
-/** Says whether a schema is one. Kept: compiling the schema of schemas costs ten times what most schemas cost. */
+/** Returns the validator of schemas. It is cached, because the meta-schema compiles ten times slower than most schemas. */
 function judgeOf(isDraft07: boolean): Ajv {
   const kept = judges.get(isDraft07)
   if (kept) return kept
@@ -63,18 +63,18 @@ function judgeOf(isDraft07: boolean): Ajv {
   return judge
 }
 
-/** By a compiler of its own, so that no name in one schema means anything to another. */
+/** Uses a separate ajv instance, so schemas share no names. */
 function source(schema: AnySchemaObject | boolean, isDraft07: boolean, allErrors: boolean): string {
   const options: Options = {
     allErrors,
-    // Unknown keywords and formats say nothing, as the specification has it.
+    // Unknown keywords and formats have no effect, as in the specification.
     strict: false,
     logger: false,
     formats,
-    // A property is one of the body's own, so that "toString" is not found on every object.
+    // Only own properties of the body count. Otherwise "toString" would exist on every object.
     ownProperties: true,
     validateSchema: false,
-    // Only a schema that refers to the schema of schemas needs it here.
+    // Only a schema with a reference to the meta-schema needs it here.
     meta: JSON.stringify(schema).includes("json-schema.org/"),
     code: { source: true, lines: false, formats: _`require("millrace/formats").formats` },
   }

@@ -29,7 +29,7 @@ function isDomain(domain: string): boolean {
     const literal = domain.slice(1, -1)
     return /^ipv6:/i.test(literal) ? isIpv6(literal.slice(5)) : isIpv4(literal)
   }
-  // A mailbox on the internet has a domain with a dot in it.
+  // A mailbox on the internet has a domain with a dot.
   const labels = domain.split(".")
   return labels.length > 1 && labels.every((each) => each.length <= 63 && label.test(each))
 }
@@ -37,7 +37,7 @@ function isDomain(domain: string): boolean {
 const ipv4 = fullFormats.ipv4 as RegExp
 const ipv6 = fullFormats.ipv6 as RegExp
 
-/** IPv4 and IPv6 addresses as other formats hold them. */
+/** IPv4 and IPv6 addresses for other formats. */
 function isIpv4(text: string): boolean {
   return ipv4.test(text)
 }

@@ -7,7 +7,7 @@ const maxLabelLength = 63
 const asciiLabel = /^[a-z0-9](?:[a-z0-9-]*[a-z0-9])?$/i
 // biome-ignore lint/suspicious/noControlCharactersInRegex: the range is all of ASCII.
 const ascii = /^[\u0000-\u007f]*$/
-// RFC 3490, section 3.1: these stand for the full stop.
+// RFC 3490, section 3.1: equivalents of the full stop.
 const stops = /[.\u3002\uff0e\uff61]/
 
 export function isHostname(text: string): boolean {
@@ -30,7 +30,7 @@ function isName(labels: readonly string[]): boolean {
   return length <= maxNameLength && !breaksBidiRule(shown)
 }
 
-/** A label's length in its ASCII form, and its Unicode form; undefined for an invalid label. */
+/** Returns a label's length in ASCII form and its Unicode form. Returns undefined for an invalid label. */
 function readLabel(label: string): { length: number; unicode: string } | undefined {
   if (label === "" || label.length > maxLabelLength) return undefined
   if (!ascii.test(label)) {

@@ -1,5 +1,5 @@
-// The formats that a schema can assert: those of the two dialects by our own functions, which follow the RFCs where
-// ajv-formats is looser or stricter, and its OpenAPI extras.
+// Formats that a schema can assert. Our own functions check the formats of the two dialects, because ajv-formats is looser or
+// stricter than the RFCs. The OpenAPI extras come from ajv-formats.
 import type { Format } from "ajv"
 import { fullFormats } from "ajv-formats/dist/formats.js"
 import type { formatNames } from "../../format-names.ts"
@@ -32,7 +32,7 @@ function isTime(text: string): boolean {
   if (whole === undefined || Number(hour) > 23 || Number(minute) > 59 || Number(second) > 60) return false
   if (Number(offsetHour) > 23 || Number(offsetMinute) > 59) return false
   if (Number(second) < 60) return true
-  // A leap second is the last of a day in UTC.
+  // A leap second is the last second of a day in UTC.
   const offset = (Number(offsetHour) * 60 + Number(offsetMinute)) * (sign === "-" ? -1 : 1)
   const utc = Number(hour) * 60 + Number(minute) - offset
   return (utc + minutesADay) % minutesADay === minutesADay - 1

@@ -1,4 +1,4 @@
-// The package comes without types.
+// The package has no types.
 declare module "punycode/punycode.es6.js" {
   export function decode(text: string): string
   export function encode(text: string): string

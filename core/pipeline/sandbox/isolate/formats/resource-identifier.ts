@@ -1,5 +1,5 @@
-// `uri`, `uri-reference` (RFC 3986), `iri`, `iri-reference` (RFC 3987) and `uri-template` (RFC 6570). A text is taken
-// apart first (RFC 3986, appendix B), so that each part is one pass over its characters.
+// `uri`, `uri-reference` (RFC 3986), `iri`, `iri-reference` (RFC 3987) and `uri-template` (RFC 6570). A text is first split into
+// parts (RFC 3986, appendix B). Each part is then checked in a single pass.
 import { isIpv6 } from "./email.ts"
 
 const parts = /^(?:([^:/?#]+):)?(?:\/\/([^/?#]*))?([^?#]*)(?:\?([^#]*))?(?:#(.*))?$/s

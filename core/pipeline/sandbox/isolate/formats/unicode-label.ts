@@ -1,5 +1,5 @@
-// Which Unicode labels a host name may hold: RFC 5892's derivation from Unicode's own properties, its contextual rules,
-// and RFC 5893's rule on direction, with scripts standing for the direction classes that JavaScript does not expose.
+// Checks Unicode labels of host names: the derivation of RFC 5892 from Unicode properties, its contextual rules, and the
+// direction rule of RFC 5893. Scripts replace the direction classes, because JavaScript does not expose them.
 
 const letters = /^[\p{Ll}\p{Lu}\p{Lo}\p{Nd}\p{Lm}\p{Mn}\p{Mc}]$/u
 const ignorable = /^[\p{Default_Ignorable_Code_Point}\p{White_Space}\p{Noncharacter_Code_Point}\u1100-\u11ff\ua960-\ua97c\ud7b0-\ud7fb]$/u
@@ -15,7 +15,7 @@ const digitFirst = /^[0-9\u0660-\u0669\u06f0-\u06f9]/
 const joiningLeft = /[\p{Script=Arabic}\p{Script=Syriac}\p{Script=Nko}\p{Script=Mongolian}]\p{Mn}*$/u
 const joiningRight = /^\p{Mn}*[\p{Script=Arabic}\p{Script=Syriac}\p{Script=Nko}\p{Script=Mongolian}]/u
 
-/** Checks one label that is not all ASCII. */
+/** Checks a label with non-ASCII characters. */
 export function isUnicodeLabel(label: string): boolean {
   if (label.normalize("NFC") !== label || /^-|-$|^..--/u.test(label) || /^\p{M}/u.test(label)) return false
   const chars = Array.from(label)
@@ -49,7 +49,7 @@ function fitsContext(char: string, before: string, after: string, label: string)
   return /[\u06f0-\u06f9]/.test(char) && !arabicDigit.test(label)
 }
 
-/** Whether the labels of one name mix directions as RFC 5893, section 2 forbids. */
+/** Returns true if the labels of a name mix directions against RFC 5893, section 2. */
 export function breaksBidiRule(labels: readonly string[]): boolean {
   if (!labels.some((label) => rightToLeft.test(label) || arabicDigit.test(label))) return false
   return labels.some((label) => {
