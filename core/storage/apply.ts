@@ -1,5 +1,5 @@
-// Changes a document as a (checked) update or merge says, for drivers that keep documents as text: MongoDB's rules for
-// the port's subset. Pure but for the document given, which it changes.
+// Applies a checked update or merge to a document, for drivers that store documents as text. Follows MongoDB's rules for the
+// port's subset. It changes only the passed document.
 import type { Json } from "../contract/collection.ts"
 import type { NewestWinsWrite, Update } from "../contract/store.ts"
 import { AppError } from "../kernel/errors.ts"
@@ -8,7 +8,7 @@ import { same } from "./match.ts"
 export type Stored = Record<string, Json>
 type Change = (parent: Stored | Json[], key: string, operand: Json, path: string) => void
 
-/** Applies every operator; `created` adds `$setOnInsert`. Throws `failed_precondition` where a value does not lend itself. */
+/** Applies every operator. `created` includes `$setOnInsert`. Throws `failed_precondition` if a stored value has the wrong type. */
 export function applyUpdate(document: Stored, update: Update, created: boolean): void {
   for (const [operator, changes] of Object.entries(update)) {
     if (operator === "$setOnInsert" && !created) continue
@@ -20,7 +20,10 @@ export function applyUpdate(document: Stored, update: Update, created: boolean):
   }
 }
 
-/** Newest wins, column by column. `stored` is undefined where there is no such row; returns the row to store. */
+/**
+ * Merges a write column by column. The newest position wins. `stored` is undefined if the row is missing. Returns the row to
+ * store.
+ */
 export function applyMerge(stored: Stored | undefined, write: NewestWinsWrite): Stored {
   const { doc, position } = write
   if (!stored) return { ...(doc as unknown as Stored), position, column_positions: {} }
@@ -47,7 +50,7 @@ const operators: Record<keyof Update, Change> = {
   $setOnInsert: put,
   $unset(parent, key) {
     if (!Array.isArray(parent)) delete parent[key]
-    // A list keeps its length, as MongoDB has it.
+    // A list keeps its length, as in MongoDB.
     else if (Number(key) < parent.length) parent[Number(key)] = null
   },
   $inc(parent, key, operand, path) {
@@ -77,7 +80,7 @@ interface Slot {
   readonly key: string
 }
 
-/** Where the last part of a path stands. Objects missing on the way are made, or the place is undefined. */
+/** Returns the parent and key of a path's last part. With `make` it creates missing objects, otherwise it returns undefined. */
 function placeOf(document: Stored, path: string, make: boolean): Slot | undefined {
   if (!path.includes(".")) return { parent: document, key: path }
   const segments = path.split(".")

@@ -1,7 +1,7 @@
-// Group commit: commits that come while another is being written are merged into one group, so that durability costs
-// each of them a share of one disk flush. Independent of the driver. Order is kept for each document: commits that
-// touch the same one never stand in two groups in progress, unless the driver keeps the order of groups. What waits is bounded; beyond it a commit is refused as
-// `unavailable` (not `resource_exhausted`: the whole service is behind, no caller has used up a share of its own).
+// Group commit. Commits that arrive during a write are merged into a group, so they share the cost of a disk flush. It is
+// independent of the driver. Each document keeps the order of its commits: commits to the same document are never in two groups
+// in progress, unless the driver preserves the order of groups. The queue is bounded. At the bound a commit is refused with
+// `unavailable`. It is not `resource_exhausted`, because the whole service is behind and no caller exceeded a share.
 import type { Commit, CommitResult } from "../contract/store.ts"
 import { type Clock, giveUpAfter } from "../kernel/clock.ts"
 import { AppError, asAppError } from "../kernel/errors.ts"
@@ -11,17 +11,17 @@ import type { StagedCommit, StorageDriver } from "./driver.ts"
 import { sizeOf } from "./size.ts"
 
 export interface GroupCommitLimits {
-  /** Commits of one group. */
+  /** Maximum commits of a group. */
   readonly groupCommits: number
-  /** As many waiting commits leave before the turn of the event loop is over: they are written while the rest of it goes on. */
+  /** With this many waiting commits, a group leaves before the end of the turn. Its write then overlaps with the rest of the turn. */
   readonly earlyCommits: number
-  /** Rough bytes of one group; a bigger commit goes alone. */
+  /** Approximate maximum bytes of a group. A larger commit has its own group. */
   readonly groupBytes: number
-  /** Commits that may wait. */
+  /** Maximum waiting commits. */
   readonly waitingCommits: number
-  /** Rough bytes that may wait. */
+  /** Approximate maximum bytes of waiting commits. */
   readonly waitingBytes: number
-  /** Milliseconds that a commit may wait for its group. A commit that waited longer is refused, and is never written. */
+  /** Maximum milliseconds of a commit's wait for its group. After that the commit is refused and never written. */
   readonly waitMs: number
 }
 
@@ -34,7 +34,7 @@ const defaultLimits: GroupCommitLimits = {
   waitMs: Number.POSITIVE_INFINITY,
 }
 
-/** Called once a group, after its callers were answered. */
+/** Called once per group, after the answers to its callers. */
 export type GroupObserver = (group: {
   readonly commits: number
   readonly failed: number
@@ -61,11 +61,11 @@ export class GroupCommit {
   #inFlight = 0
   #scheduled = false
   #closed = false
-  /** Documents that groups in progress touch; kept only where there may be several. */
+  /** Documents of groups in progress. Used only if several groups can be in progress. */
   readonly #busy = new Set<string>()
   #whenIdle: (() => void)[] = []
   #cancelExpiry: (() => void) | undefined
-  /** Monotonic times at which the groups in progress were given to the driver, oldest first. */
+  /** Monotonic start times of the groups in progress, oldest first. */
   readonly #begun: number[] = []
 
   constructor(options: {
@@ -89,13 +89,16 @@ export class GroupCommit {
     return this.#queue.length
   }
 
-  /** Milliseconds for which the oldest group in progress has been with the driver; 0 where none is. */
+  /** Milliseconds since the start of the oldest group in progress, or 0. */
   get stalledMs(): number {
     const [oldest] = this.#begun
     return oldest === undefined ? 0 : this.#clock.monotonic() - oldest
   }
 
-  /** Resolves when the commit is on disk. Throws what refused it; `unavailable` when too much waits or after `close`. */
+  /**
+   * Resolves when the commit is on disk. Rejects with the reason for a refusal. Rejects with `unavailable` if the queue is full
+   * or after `close`.
+   */
   commit(commit: Commit): Promise<CommitResult> {
     if (this.#closed)
       return Promise.reject(new AppError("unavailable", "Storage is stopping; try again.", { reason: "stopping" }, { retryAfterS: 1 }))
@@ -117,7 +120,7 @@ export class GroupCommit {
     })
   }
 
-  /** Refuses further commits and resolves when those accepted are answered. */
+  /** Refuses new commits, and resolves when all accepted commits are answered. */
   close(): Promise<void> {
     this.#closed = true
     if (this.#inFlight === 0 && this.#queue.length === 0) return Promise.resolve()
@@ -142,7 +145,7 @@ export class GroupCommit {
     })
   }
 
-  /** Refuses the commits at the front that have waited too long. */
+  /** Refuses expired commits at the front of the queue. */
   #expire(waitMs: number): void {
     const earliest = this.#clock.monotonic() - waitMs
     const first = this.#queue.findIndex(({ since }) => since > earliest)
@@ -165,7 +168,7 @@ export class GroupCommit {
   #schedule(): void {
     if (this.#scheduled || !this.#mayStart()) return
     this.#scheduled = true
-    // Not at once: what the same turn of the event loop still brings belongs to the same group.
+    // Delayed, so later commits of the same turn join the group.
     setImmediate(() => {
       this.#scheduled = false
       this.#send()
@@ -177,21 +180,21 @@ export class GroupCommit {
       const group = this.#inOrder ? this.#takeNext() : this.#takeFree()
       if (group.length === 0) return
       this.#inFlight++
-      // A group belongs to several requests.
+      // A group serves several requests.
       runOutsideRequests(() => this.#run(group)).catch(throwUncaught)
     }
   }
 
   /**
-   * Where groups are written one after the other, a small one gains nothing by standing in line, and grows while it waits
-   * here: a group costs as much as several of its commits.
+   * If groups are written in sequence, an early small group gains nothing. It grows while it waits here, and a group costs as
+   * much as several of its commits.
    */
   #mayStart(): boolean {
     if (this.#inFlight === 0) return true
     return this.#inFlight < this.#driver.groupsInFlight && (!this.#inOrder || this.#queue.length >= this.#limits.earlyCommits)
   }
 
-  /** The next commits in order, as many as a group holds. */
+  /** Takes the next commits in order, up to the limits of a group. */
   #takeNext(): Waiting[] {
     const { groupCommits, groupBytes } = this.#limits
     let count = 0
@@ -205,7 +208,10 @@ export class GroupCommit {
     return this.#queue.splice(0, count)
   }
 
-  /** The same, passing over commits whose documents are in progress or wanted by one that was passed over. */
+  /**
+   * Takes the next commits, but skips commits with documents in progress. It also skips later commits to the documents of a
+   * skipped commit.
+   */
   #takeFree(): Waiting[] {
     const { groupCommits, groupBytes } = this.#limits
     const group: Waiting[] = []
@@ -262,7 +268,7 @@ export class GroupCommit {
   }
 }
 
-/** Answers one caller; true when its commit failed. */
+/** Answers a caller. Returns true if its commit failed. */
 function settle(waiting: Waiting | undefined, result: CommitResult | AppError | undefined): boolean {
   if (result && !(result instanceof AppError)) {
     waiting?.resolve(result)
@@ -272,7 +278,7 @@ function settle(waiting: Waiting | undefined, result: CommitResult | AppError | 
   return true
 }
 
-/** A name for every document that a commit touches, and for the commit itself. */
+/** Returns a key for the commit and for each of its documents. */
 function keysOf({ id, writes }: Commit): string[] {
   const keys = [`#${id}`]
   for (const write of writes) {

@@ -1,11 +1,11 @@
-// Times in filters: any RFC 3339 text, brought to the form in which times are stored. Drivers that compare text and drivers
-// that compare dates then find the same documents.
+// Converts RFC 3339 times in filters to the stored form of times. Drivers that compare text and drivers that compare dates then
+// find the same documents.
 import type { CollectionSpec } from "../contract/collection.ts"
 import type { Filter } from "../contract/store.ts"
 import { AppError } from "../kernel/errors.ts"
 import { isConditions } from "./filter.ts"
 
-/** Returns the filter with stored forms of times. Throws `invalid_argument` for a text that is not a time. */
+/** Returns the filter with stored forms of times. Throws `invalid_argument` for an invalid time. */
 export function withStoredTimes(spec: CollectionSpec, filter: Filter): Filter {
   const paths = spec.expires ? [...spec.times, spec.expires] : spec.times
   return paths.length === 0 ? filter : translated(filter, new Set(paths))
@@ -28,7 +28,7 @@ function translatedAt(path: string, condition: unknown, times: ReadonlySet<strin
     const made = parts.map((part) => translated(part, times))
     return made.some((part, index) => part !== parts[index]) ? made : parts
   }
-  // A declared path leaves out positions in lists.
+  // Declared paths omit positions in lists.
   if (!times.has(path.replace(/\.\d+(?=\.|$)/g, ""))) return condition
   return stored(path, condition)
 }

@@ -1,46 +1,50 @@
-// What a storage driver does, and no more: organization walls, filter checks, group commit and streaming stand above it
-// (store.ts, commit.ts), the same for every driver.
+// The interface of a storage driver. store.ts and commit.ts provide the isolation of organizations, filter checks, group commit
+// and streaming for every driver.
 import type { CollectionSpec, Document } from "../contract/collection.ts"
 import type { Commit, CommitResult, Filter, Scalar } from "../contract/store.ts"
 import type { AppError } from "../kernel/errors.ts"
 
 export interface DriverQuery {
   readonly collection: CollectionSpec
-  /** Checked; the driver adds it to the filter. */
+  /** Checked. The driver adds it to the filter. */
   readonly organization: string | undefined
-  /** Checked: only what the port documents. */
+  /** Checked against the documented subset of the port. */
   readonly filter: Filter
-  /** Total order: ends with `id`. */
+  /** A total order that ends with `id`. */
   readonly sort: readonly (readonly [path: string, direction: 1 | -1])[]
   readonly limit: number
   readonly after: readonly Scalar[] | undefined
   readonly deadlineMs: number
-  /** All documents as they were at one instant. */
+  /** Reads all documents at a single point in time. */
   readonly snapshot?: boolean
 }
 
-/** A commit that a driver has looked at before its turn came. */
+/** A commit after the driver's early preparation. */
 export interface StagedCommit extends Commit {
-  /** What it takes in queues and groups, about. */
+  /** Approximate bytes in queues and groups. */
   readonly bytes: number
 }
 
 export interface StorageDriver {
-  /** Opens, creates collections and indexes that are missing; throws with every problem it found. */
+  /** Opens the store and creates missing collections and indexes. Throws with all problems. */
   start(collections: readonly CollectionSpec[]): Promise<void>
   stop(): Promise<void>
   find(query: DriverQuery): Promise<Document[]>
   count(query: Omit<DriverQuery, "sort" | "after">): Promise<number>
-  /** Ids of the organizations that have documents in the collection. */
+  /** Returns the ids of the organizations with documents in the collection. */
   organizationsIn(collection: CollectionSpec): Promise<readonly string[]>
-  /** Does for a commit what need not wait for its turn; `commitGroup` is then given what this returned. Throws what refuses it (AppError). */
+  /** Prepares a commit before its turn. `commitGroup` receives the result. Throws an AppError to refuse the commit. */
   stage?(commit: Commit): StagedCommit
-  /** Sets `organization_id` of what it stores from the write's organization. Commits a group: durable when it resolves, one result for each commit, in order. One that fails takes no neighbour along. Rejects only when storage is down (`unavailable`); then nothing of the group was reported and all of it may be repeated. */
+  /**
+   * Commits a group durably and returns a result per commit, in order. Sets `organization_id` of stored documents from the
+   * write's organization. A failed commit does not affect the others. Rejects only with `unavailable`, if storage is down. No
+   * result was then reported, and the whole group may be repeated.
+   */
   commitGroup(commits: readonly Commit[]): Promise<readonly (CommitResult | AppError)[]>
-  /** Resolves when a commit could be made now. */
+  /** Resolves if a commit is possible now. */
   ready(): Promise<void>
-  /** Groups that may be in progress at once. */
+  /** Maximum groups in progress at once. */
   readonly groupsInFlight: number
-  /** Groups are written in the order in which they were given, so that two in progress may touch the same document. */
+  /** True if groups are written in call order. Two groups in progress may then change the same document. */
   readonly keepsOrder?: boolean
 }

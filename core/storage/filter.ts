@@ -1,10 +1,10 @@
-// Checks filters, sorts and paging before any driver sees them: exactly the subset that the port documents passes,
-// anything else is `invalid_argument` naming the path. Drivers may then trust what they get.
+// Checks filters, sorts and paging before any driver. Only the documented subset of the port is accepted. Anything else is
+// `invalid_argument` with the path. Drivers can trust their input.
 import type { Filter, Scalar, Sort } from "../contract/store.ts"
 import { AppError } from "../kernel/errors.ts"
 import { isPlainObject } from "../kernel/json.ts"
 
-/** Most documents that one `find` returns: one more than the longest list, so that a page sees whether another follows. */
+/** Maximum documents of a `find`. It is one more than the longest list, so a page can detect a next page. */
 export const maxLimit = 10_001
 const maxDepth = 32
 const maxListed = 10_000
@@ -12,12 +12,12 @@ const maxPathSegments = 32
 
 export type SortKeys = readonly (readonly [path: string, direction: 1 | -1])[]
 
-/** Throws `invalid_argument` naming collection and path where the filter goes beyond the subset. */
+/** Throws `invalid_argument` with collection and path if the filter exceeds the subset. */
 export function checkFilter(collection: string, filter: Filter): void {
   checkFilterAt(collection, filter, "filter", 0)
 }
 
-/** A dotted path: no empty segment, no NUL, no `$`, nothing that could reach a prototype. */
+/** Checks a dotted path: no empty segment, NUL, `$` or path to a prototype. */
 export function checkPath(collection: string, path: string): void {
   const problem = pathProblem(path)
   if (problem !== undefined) throw invalid(collection, path, problem)
@@ -33,12 +33,12 @@ export function checkDeadline(collection: string, milliseconds: number): number 
   throw invalid(collection, "deadlineMs", `is ${String(milliseconds)}; give milliseconds above 0`)
 }
 
-/** The total order that a sort asks for: its own keys, then `id` in the last one's direction. */
+/** Returns the total order of a sort: its own keys, then `id` in the direction of the last key. */
 export function sortKeysOf(collection: string, sort: Sort): SortKeys {
   const keys: [string, 1 | -1][] = []
   for (const [path, direction] of Object.entries(sort)) {
     checkPath(collection, path)
-    // SQL cannot order by such a name, and an order that is ignored would be worse than one refused.
+    // SQL cannot sort by this name, and an error is better than a wrong order.
     if (/["\\]/.test(path)) throw invalid(collection, path, "cannot be sorted by: the name holds a quotation mark or a backslash")
     if (direction !== 1 && direction !== -1) throw invalid(collection, path, `is sorted by ${String(direction)}; use 1 or -1`)
     keys.push([path, direction])
@@ -62,7 +62,7 @@ export function isScalar(value: unknown): value is Scalar {
   return value === null || typeof value === "string" || typeof value === "boolean" || (typeof value === "number" && Number.isFinite(value))
 }
 
-/** Whether a value in a filter is operators rather than a value to equal. */
+/** Returns true if a filter value contains operators rather than a value to equal. */
 export function isConditions(value: unknown): value is Record<string, unknown> {
   if (!isPlainObject(value)) return false
   for (const key in value) if (key.startsWith("$")) return true
@@ -142,7 +142,7 @@ function checkOperator(collection: string, path: string, operator: string, opera
   }
 }
 
-/** Throws where a value could not be stored and come back the same. */
+/** Throws if a value would change in storage. */
 export function checkJson(collection: string, path: string, value: unknown, depth = 0): void {
   if (isScalar(value)) return
   if (value === undefined) throw invalid(collection, path, "has no value; leave the path out, or use null")

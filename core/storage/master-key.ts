@@ -1,6 +1,6 @@
-// The store remembers which master keys its secrets are sealed under, each with a text sealed under it. A node that
-// cannot open all of them is refused at start, before it serves or seals anything: with a wrong key it would answer every
-// event with an error, and with a freshly generated one it would seal what the other nodes cannot open.
+// Records in the store the ids of the master keys of its secrets, each with a text sealed under it. A node that cannot open all
+// of them fails at start, before it serves or seals anything. With a wrong key it would fail every event. With a newly generated
+// key it would seal secrets that other nodes cannot open.
 import { type Document, defineCollection, type SealedPlace } from "../contract/collection.ts"
 import type { Collection } from "../contract/store.ts"
 import { AppError } from "../kernel/errors.ts"
@@ -8,11 +8,11 @@ import type { Vault } from "../kernel/vault.ts"
 import type { StartedStore } from "./store.ts"
 
 interface MasterKeysDocument extends Document {
-  /** By id of the master key: a text sealed under it. */
+  /** Key: id of the master key. Value: a text sealed under it. */
   keys: Record<string, string>
 }
 
-/** One document, `keys`. */
+/** A collection with the single document `keys`. */
 export const MasterKeysCollection = defineCollection<MasterKeysDocument>()({
   name: "master_keys",
   scope: "global",
@@ -25,22 +25,22 @@ const sealedText = "millrace"
 
 export interface OwnKey {
   readonly vault: Vault
-  /** What the key was read from; undefined where it was generated just now. */
+  /** Source of the key. undefined for a newly generated key. */
   readonly source: string | undefined
-  /** Where a generated key would be kept. */
+  /** File for a generated key. */
   readonly file: string
 }
 
 /**
- * Throws `failed_precondition` unless all that the store holds sealed can be opened. Notes the node's own key in the
- * store where it is not there yet.
+ * Throws `failed_precondition` unless all secrets in the store can be opened. Adds the node's own key to the store's list if it
+ * is missing.
  */
 export async function checkMasterKey(store: StartedStore, own: OwnKey): Promise<void> {
   const { vault } = own
   const kept = store.open(MasterKeysCollection)
   let stored = await kept.get(documentId)
   if (!stored) {
-    // A store of before this check.
+    // A store from before this check.
     for await (const { place } of sealedIn(store)) if (!vault.knows(place.sealed.key_id)) throw wrongKey(own, place.sealed.key_id)
     stored = await first(store, kept, vault)
   }
@@ -52,16 +52,16 @@ export async function checkMasterKey(store: StartedStore, own: OwnKey): Promise<
 }
 
 export interface ResealReport {
-  /** Secrets that were sealed under another key and now are under the current one. */
+  /** Number of secrets moved to the current key. */
   readonly resealed: number
-  /** All secrets in the store. */
+  /** Number of all secrets in the store. */
   readonly secrets: number
 }
 
 /**
- * Seals every secret under the current master key and strikes the others from the store's list. May be interrupted and
- * run again; every other node must have the current key already. Throws `data_loss` where a secret cannot be opened;
- * the others stay as they then are.
+ * Seals every secret under the current master key, and removes the other keys from the store's list. It can be interrupted and
+ * repeated. Every other node must already have the current key. Throws `data_loss` if a secret cannot be opened. The remaining
+ * secrets then stay unchanged.
  */
 export async function resealAll(store: StartedStore, vault: Vault): Promise<ResealReport> {
   let resealed = 0
@@ -77,7 +77,7 @@ export async function resealAll(store: StartedStore, vault: Vault): Promise<Rese
       const target = organization === undefined ? { collection } : { collection, organization }
       await store.commit({
         id: `reseal:${vault.keyId}:${collection.name}:${document.id}:${path}:${again.text.slice(0, 16)}`,
-        // Not where it was replaced meanwhile; the next round finds it.
+        // Skips a secret that was replaced meanwhile. The next round finds it.
         writes: [
           {
             ...target,
@@ -118,7 +118,7 @@ async function* sealedIn(store: StartedStore): AsyncGenerator<Found, void, undef
   }
 }
 
-/** Of nodes that start at the same time on a new store, one writes the list and the others find it. */
+/** If several nodes start on a new store at the same time, the first node writes the list and the others read it. */
 async function first(store: StartedStore, kept: Collection<MasterKeysDocument>, vault: Vault): Promise<MasterKeysDocument> {
   const keys = { [vault.keyId]: vault.seal(sealedText, contextOf(vault.keyId)).text }
   const doc: MasterKeysDocument = { id: documentId, keys }

@@ -1,8 +1,8 @@
-// Whether a document matches a (checked) filter: MongoDB's rules for the port's subset.
-// - A path enters lists on its way (each object in them), and a number in it is also a position in a list.
+// Matches documents against a checked filter, with MongoDB's rules for the port's subset.
+// - A path enters the objects of lists on its way. A number in a path is also a position in a list.
 // - A list at the end of a path counts as itself and as each of its elements.
-// - null equals absent; other values equal only their own type; $gt and the like compare within one type.
-// - Objects are equal with the same fields in the same order; text is ordered by code point.
+// - null equals absent. Other values equal only their own type. $gt and similar operators compare within a type.
+// - Objects are equal if they have the same fields in the same order. Text is ordered by code point.
 import type { Json } from "../contract/collection.ts"
 import type { Filter } from "../contract/store.ts"
 import { isConditions } from "./filter.ts"
@@ -11,7 +11,7 @@ export type Value = Json | undefined
 type Test = (value: Value) => boolean
 export type Matcher = (document: Value) => boolean
 
-/** Compiles a filter, so that many documents are matched cheaply. */
+/** Compiles a filter for many documents. */
 export function matcher(filter: Filter): Matcher {
   const tests: Matcher[] = []
   for (const [key, condition] of Object.entries(filter)) {
@@ -67,7 +67,7 @@ function somewhere(path: readonly string[], test: Test): Matcher {
   return (document) => reaches(document, path, 0, test)
 }
 
-/** Whether anything that the path leads to passes; what is absent is tried as undefined. */
+/** Returns true if any value at the path passes. An absent value is tested as undefined. */
 function reaches(value: Value, path: readonly string[], at: number, test: Test): boolean {
   const segment = path[at]
   if (segment === undefined) return test(value) || (Array.isArray(value) && value.some(test))
@@ -84,7 +84,7 @@ function reachesInList(list: readonly Json[], path: readonly string[], at: numbe
   if (!/^(?:0|[1-9]\d*)$/.test(segment)) return false
   const index = Number(segment)
   if (index >= list.length) return false
-  // The position names the element itself, which is then not entered when the path ends with it.
+  // The position selects the element itself. A path that ends here does not enter the element.
   return at + 1 === path.length ? test(list[index]) : reaches(list[index], path, at + 1, test)
 }
 
@@ -112,11 +112,11 @@ function compares(operator: string, operand: Json): Test {
 
 function numericOrder(operand: Json): (value: Value) => number {
   const against = Number(operand)
-  // Not by subtraction, whose result may overflow.
+  // A subtraction could overflow.
   return (value) => (Number(value) > against ? 1 : Number(value) < against ? -1 : 0)
 }
 
-/** Order by code point, which is that of UTF-8 bytes; JavaScript's own is by UTF-16 unit. */
+/** Orders by code point, equal to the order of UTF-8 bytes. JavaScript orders by UTF-16 unit. */
 export function compareText(a: string, b: string): number {
   const length = Math.min(a.length, b.length)
   for (let i = 0; i < length; i++) {

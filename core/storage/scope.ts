@@ -1,5 +1,5 @@
-// The walls around an organization's documents, at the moment something is opened or written: an organization's
-// collection needs its id, a global one refuses it, and no document carries another's.
+// Isolation of organizations, checked on each open and write. A collection of organizations requires an organization id. A global
+// collection refuses it. A document never has the id of another organization.
 import type { CollectionSpec, Document } from "../contract/collection.ts"
 import type { Commit, NewestWinsWrite, Write } from "../contract/store.ts"
 import { AppError } from "../kernel/errors.ts"
@@ -22,7 +22,7 @@ export class DeclaredCollections {
     return [...this.#byName.values()]
   }
 
-  /** Throws unless this very collection was declared and the organization is given exactly when it has one. */
+  /** Throws unless this collection is declared, and has an organization exactly if its scope requires it. */
   check(spec: CollectionSpec, organization: string | undefined): void {
     if (this.#byName.get(spec.name) !== spec) {
       const message = `Collection "${spec.name}" is not declared; name it in its plugin's collections.`

@@ -1,4 +1,4 @@
-// About how many bytes a commit holds, without encoding it: enough to bound queues and groups by.
+// Estimates the bytes of a commit without encoding. The estimate is sufficient for bounds of queues and groups.
 import type { Commit } from "../contract/store.ts"
 
 const perWrite = 64
@@ -19,7 +19,7 @@ function sizeOfValue(value: unknown): number {
     for (const each of value) bytes += sizeOfValue(each)
     return bytes
   }
-  // for…in rather than Object.entries: no array is made for every object of every commit.
+  // for…in avoids an array for every object of every commit, unlike Object.entries.
   for (const key in value) bytes += key.length + 4 + sizeOfValue((value as Record<string, unknown>)[key])
   return bytes
 }

@@ -1,5 +1,5 @@
-// The storage port over a driver: organization walls, checks of filters and updates, group commit, paging and
-// streaming, the same for every driver. A `find` without a limit returns 1,000 documents at most.
+// The storage port over a driver: isolation of organizations, checks of filters and updates, group commit, paging and streaming.
+// It is the same for every driver. A `find` without a limit returns at most 1,000 documents.
 import type { CollectionSpec, Document } from "../contract/collection.ts"
 import type { Collection, Commit, CommitResult, Filter, FindOptions, Scalar, Store } from "../contract/store.ts"
 import { arrivals, type Clock } from "../kernel/clock.ts"
@@ -13,35 +13,38 @@ import { checkId, DeclaredCollections } from "./scope.ts"
 
 export interface StoreOptions {
   readonly driver: StorageDriver
-  /** Read at `start`, so that a list filled until then is whole. */
+  /** Read at `start`, so later additions before the start count. */
   readonly collections: Iterable<CollectionSpec>
   readonly clock: Clock
   readonly limits?: Partial<GroupCommitLimits>
-  /** Hears of every group committed. */
+  /** Called for every committed group. */
   readonly observe?: GroupObserver
-  /** Deadline of a read that names none; default 5,000. */
+  /** Default deadline of a read in milliseconds. Default 5,000. */
   readonly readDeadlineMs?: number
-  /** Documents fetched at once by `stream`; default 500. */
+  /** Documents per page of `stream`. Default 500. */
   readonly streamPage?: number
 }
 
 export interface StartedStore extends Store {
-  /** Opens the driver; throws with every problem it found. To be called once, before anything is read or committed. */
+  /** Opens the driver, and throws with all problems. Call this once, before any read or commit. */
   start(): Promise<void>
-  /** Those it was opened with. */
+  /** Collections of the store after `start`. */
   readonly collections: readonly CollectionSpec[]
-  /** Ids of the organizations that have documents in it; for work over the whole store, which no plugin does. */
+  /**
+   * Returns the ids of the organizations with documents in the collection. It is for work over the whole store, and plugins do
+   * not use it.
+   */
   organizationsIn(spec: CollectionSpec): Promise<readonly string[]>
-  /** Answers the commits in progress, refuses further ones and closes the driver. May come without `start`. */
+  /** Completes the commits in progress, refuses new commits and closes the driver. Allowed without `start`. */
   stop(): Promise<void>
 }
 
 const defaultLimit = 1_000
 const countLimit = 2_147_483_647
-/** Documents of the first page of a stream, and characters of a later one: a page is parsed in one go. */
+/** Documents of the first page of a stream, and characters of a later page. A page is parsed in one go. */
 const firstPage = 100
 const pageCharacters = 1_000_000
-/** With a commit in progress for longer, others would wait too. */
+/** If a commit takes longer than this, other commits would wait as well. */
 const maxStallMs = 2_000
 
 export function createStore(options: StoreOptions): StartedStore {

@@ -1,5 +1,5 @@
-// Checks updates before any driver sees them: the operators that the port documents, paths that lead to a field, and no
-// two operators at one path. `id` and `organization_id` never change.
+// Checks updates before any driver: documented operators, valid field paths, and a single operator per path. `id` and
+// `organization_id` never change.
 import type { Update } from "../contract/store.ts"
 import { isPlainObject } from "../kernel/json.ts"
 import { checkJson, checkPath, invalid } from "./filter.ts"
@@ -22,7 +22,7 @@ const operands: Record<keyof Update, CheckOperand> = {
   },
 }
 
-/** Throws `invalid_argument` naming collection and path. */
+/** Throws `invalid_argument` with collection and path. */
 export function checkUpdate(collection: string, update: Update, upsert: boolean): void {
   if (!isPlainObject(update)) throw invalid(collection, "update", "is not an update; give an object of operators")
   const paths: string[] = []
@@ -43,7 +43,7 @@ export function checkUpdate(collection: string, update: Update, upsert: boolean)
   if (paths.length > 1) checkOverlap(collection, paths)
 }
 
-/** Two changes at one path, or one inside the other, have no defined order. */
+/** Two changes at the same path, or at a nested path, have no defined order. */
 function checkOverlap(collection: string, paths: readonly string[]): void {
   const seen = new Set(paths)
   if (seen.size < paths.length)

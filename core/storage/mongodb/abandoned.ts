@@ -1,7 +1,6 @@
-// Ends transactions that a killed node left open. Their documents stay locked until the server aborts the transaction, a
-// minute later by default, and every commit that needs one of them would wait that long. A node that meets such a lock
-// ends the transaction: it is recognised by its application name, and idle. A node that was merely slow has its transaction
-// refused and retries.
+// Ends open transactions of killed nodes. Their documents stay locked until the server aborts the transaction, by default after a
+// minute. Every commit to these documents would wait that long. A node that meets such a lock ends idle transactions with its
+// application name. A node that was only slow has its transaction refused and retries.
 import type { MongoClient } from "mongodb"
 import type { Clock } from "../../kernel/clock.ts"
 import type { Logger } from "../../kernel/log.ts"
@@ -25,7 +24,10 @@ export class Abandoned {
     this.#options = options
   }
 
-  /** Ends those that are there now, unless it has just looked. Never throws: without the right to, the server's own limit stands. */
+  /**
+   * Ends current abandoned transactions, unless it checked just before. Never throws. Without the permission, the server's own
+   * limit applies.
+   */
   async end(): Promise<void> {
     const { client, clock, log } = this.#options
     if (clock.monotonic() - this.#lookedAt < everyMs) return

@@ -1,5 +1,5 @@
-// One try of a group of commits: one transaction, durable on a majority when it went through. Says who is to blame
-// where the server says so; changes nothing otherwise.
+// A try of a group of commits in a single transaction. Success means durable on a majority. After a failure it names the
+// responsible statement if the server reports it, and changes no data.
 import type { ClientSession, Db, MongoClient, Timestamp } from "mongodb"
 import { type Batch, type BatchItem, commandOf, gather, oneByOne, restOf } from "./batch.ts"
 import { recordOf } from "./record.ts"
@@ -8,19 +8,19 @@ import type { WriteTrouble } from "./trouble.ts"
 
 export type Attempt =
   | { readonly ok: true; readonly created: ReadonlySet<Statement> }
-  /** A command was refused; `item` is the statement that did it, unknown where it was the record of the commits. */
+  /** A command was refused. `item` is the responsible statement, or undefined if the record of the commits was refused. */
   | { readonly ok: false; readonly item: BatchItem | undefined; readonly trouble: WriteTrouble }
-  /** Fewer documents were affected than there were statements. */
+  /** The batch affected fewer documents than it has statements. */
   | { readonly ok: false; readonly missed: Batch; readonly stored: readonly Record<string, unknown>[] }
 
 export interface AttemptOptions {
   readonly db: Db
   readonly seen: Seen
-  /** Inserts known to be there already. */
+  /** Inserts of existing documents. */
   readonly skip: ReadonlySet<Statement>
-  /** Statement by statement in the order given, so that the first to fail is known; of a single commit. */
+  /** Runs a single commit statement by statement in order, to find the first failure. */
   readonly stepwise: boolean
-  /** Sends the commit until its outcome is known; throws when it cannot be. */
+  /** Sends the commit until its outcome is known. Throws if the outcome stays unknown. */
   readonly finish: (session: ClientSession) => Promise<void>
   readonly now: () => number
 }
@@ -36,7 +36,7 @@ interface Reply {
   }[]
 }
 
-/** Throws what the driver throws: lost connections and conflicts. */
+/** Throws the driver's errors: lost connections and conflicts. */
 export async function attempt(commits: readonly PreparedCommit[], options: AttemptOptions): Promise<Attempt> {
   const session = options.seen.session("commit")
   try {
@@ -44,7 +44,7 @@ export async function attempt(commits: readonly PreparedCommit[], options: Attem
     const outcome = await run(commits, session, options)
     if (outcome.ok) await options.finish(session)
     else await session.abortTransaction()
-    // What refused it may be on its way to a majority: who reads again is to read that.
+    // The write that refused this attempt may not have reached a majority yet. Later reads must include it.
     options.seen.note(session)
     return outcome
   } finally {
@@ -70,7 +70,7 @@ async function run(
   return refused ? { ok: false, item: undefined, trouble: troubleOf(refused) } : { ok: true, created }
 }
 
-/** undefined where it went through; adds to `created`. */
+/** Returns undefined on success, and adds to `created`. */
 async function runBatch(
   batch: Batch,
   within: { db: Db; session: ClientSession; created: Set<Statement> },
@@ -100,7 +100,7 @@ function noteCreated(batch: Batch, reply: Reply, created: Set<Statement>): void 
   }
 }
 
-/** The documents that a batch was to change, as the transaction saw them. */
+/** Returns the target documents of a batch, as the transaction saw them. */
 async function storedTargets(db: Db, batch: Batch, session: ClientSession): Promise<Record<string, unknown>[]> {
   const keys = batch.items.map(({ statement }) => statement.key)
   const collection = db.collection<Record<string, unknown> & { _id: string }>(batch.collection)
@@ -108,10 +108,10 @@ async function storedTargets(db: Db, batch: Batch, session: ClientSession): Prom
 }
 
 /**
- * The latest operation time of the replica set that this node has seen. Right after an election the new primary holds
- * every majority-committed write, but its commit point may lag, so that a majority read returns older data. A read
- * therefore carries the time seen, and the primary waits until its commit point has reached it. The same is so for the
- * write of another node that has refused one of this node.
+ * The latest operation time of the replica set seen by this node. After an election the new primary has every majority-committed
+ * write, but its commit point may lag. A majority read could then return older data. Each read therefore includes this time, and
+ * the primary waits until its commit point reaches it. The same applies to writes of other nodes that refused a write of this
+ * node.
  */
 export class Seen {
   readonly #client: MongoClient
@@ -121,14 +121,14 @@ export class Seen {
     this.#client = client
   }
 
-  /** A session for a commit or a read; the read's answer is not older than what was seen. To be ended. */
+  /** Returns a session for a commit or a read. A read returns no data older than the seen time. The caller must end the session. */
   session(use: "commit" | "read"): ClientSession {
     const session = this.#client.startSession({ causalConsistency: true })
     if (use === "read" && this.#latest) session.advanceOperationTime(this.#latest)
     return session
   }
 
-  /** To be called once a majority has what the session did, or where it did nothing. */
+  /** Call this after the session's writes reach a majority, or if it wrote nothing. */
   note({ operationTime }: ClientSession): void {
     if (operationTime && (!this.#latest || operationTime.greaterThan(this.#latest))) this.#latest = operationTime
   }

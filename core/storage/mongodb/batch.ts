@@ -1,12 +1,15 @@
-// Statements of many commits, gathered into few commands. What happens to one document keeps its order; statements on
-// different documents may change places, which can only make a unique index refuse what would pass in order, and then
-// the commit is tried alone, statement by statement.
+// Gathers statements of many commits into few commands. Statements on the same document keep their order. Statements on different
+// documents may change places. Then a unique index may refuse a valid order, and the commit is tried alone, statement by
+// statement.
 import type { PreparedCommit, Statement } from "./statement.ts"
 
 export interface Batch {
   readonly collection: string
   readonly kind: Statement["kind"]
-  /** Whether each statement must affect a document; such are not mixed with others, since only the sum is reported. */
+  /**
+   * True if each statement must affect a document. Counted statements have their own batches, because the server reports only the
+   * sum.
+   */
   readonly counted: boolean
   readonly items: BatchItem[]
   size: number
@@ -17,7 +20,7 @@ export interface BatchItem {
   readonly statement: Statement
 }
 
-/** Bytes of one command: well under the server's 48 MB a message. */
+/** Maximum bytes of a command, well below the server's limit of 48 MB per message. */
 const maxBytes = 12_000_000
 
 export function gather(commits: readonly PreparedCommit[], skip: ReadonlySet<Statement>): Batch[] {
@@ -37,7 +40,7 @@ export function gather(commits: readonly PreparedCommit[], skip: ReadonlySet<Sta
   return [...batches.values()].flat()
 }
 
-/** Position of the first batch that takes the statement, not before `from`; a new one at the end where none does. */
+/** Returns the position of the first suitable batch from `from` on. Adds a new batch at the end if necessary. */
 function place(batches: Batch[], statement: Statement, from: number): number {
   const { kind, counted, collection, size } = statement
   let at = batches.findIndex((b, index) => index >= from && b.kind === kind && b.counted === counted && b.size + size <= maxBytes)
@@ -47,7 +50,7 @@ function place(batches: Batch[], statement: Statement, from: number): number {
   return at
 }
 
-/** One statement a batch, in the order of the commit. */
+/** Creates a batch per statement, in the order of the commit. */
 export function oneByOne(commit: PreparedCommit, skip: ReadonlySet<Statement>): Batch[] {
   return commit.statements
     .filter((statement) => !skip.has(statement))
@@ -57,7 +60,7 @@ export function oneByOne(commit: PreparedCommit, skip: ReadonlySet<Statement>): 
     })
 }
 
-/** The command that runs a batch; it stops at the first failure. */
+/** Returns the command of a batch. It stops at the first failure. */
 export function commandOf({ kind, collection, items }: Batch): Record<string, unknown> {
   const bodies = items.map((item) => item.statement.body)
   if (kind === "insert") return { insert: collection, documents: bodies, ordered: true }
@@ -65,7 +68,10 @@ export function commandOf({ kind, collection, items }: Batch): Record<string, un
   return { update: collection, updates: bodies, ordered: true }
 }
 
-/** Of a batch of merges, the rest: those whose documents were there already, merged with what was there. undefined where there is none. */
+/**
+ * Returns the second batch of a batch of merges: the merge updates for documents that already existed. Returns undefined if there
+ * are none.
+ */
 export function restOf({ collection, kind, counted, items, size }: Batch, created: ReadonlySet<Statement>): Batch | undefined {
   const rest = kind === "merge" ? items.filter(({ statement }) => !created.has(statement)) : []
   return rest.length > 0 ? { collection, kind: "update", counted, items: rest.map(merging), size } : undefined

@@ -1,16 +1,16 @@
-// The connection: options that durability and elections ask for, and the refusal of servers that cannot do transactions.
+// The connection, with options for durability and elections. Refuses servers without transactions.
 import { setTimeout as pause } from "node:timers/promises"
 import { type Db, MongoClient, type MongoClientOptions } from "mongodb"
 import { AppError } from "../../kernel/errors.ts"
 import { isLost } from "./trouble.ts"
 
-/** MongoDB 5.0; before it, field names with dots and dollars cannot be stored. */
+/** MongoDB 5.0. Older servers cannot store field names with dots and dollars. */
 const oldestWireVersion = 13
 const initiate = `mongosh --eval 'rs.initiate()'`
 
 const againMs = 200
 
-/** By which the server knows the connections of every node. */
+/** Identifies the connections of all nodes on the server. */
 export const appName = "millrace"
 
 export interface Connection {
@@ -18,7 +18,7 @@ export interface Connection {
   readonly db: Db
 }
 
-/** Not connected yet; throws `invalid_argument` for an invalid URL. */
+/** Creates a client without a connection. Throws `invalid_argument` for an invalid URL. */
 export function clientFor(url: string): Connection {
   const options: MongoClientOptions = {
     appName,
@@ -28,15 +28,15 @@ export function clientFor(url: string): Connection {
     retryReads: true,
     retryWrites: true,
     ignoreUndefined: true,
-    // Short: reads and commits ask again until their own deadline.
+    // Short, because reads and commits retry until their own deadline.
     serverSelectionTimeoutMS: 1_000,
     connectTimeoutMS: 5_000,
     socketTimeoutMS: 30_000,
     heartbeatFrequencyMS: 2_000,
     minHeartbeatFrequencyMS: 250,
     maxPoolSize: 64,
-    // The library looks field names up in this object: without a null prototype a list named like one of Object's own
-    // methods ("constructor") would come back as raw bytes.
+    // The library looks up field names in this object. Without a null prototype, a list with the name of an Object method
+    // ("constructor") would be returned as raw bytes.
     fieldsAsRaw: Object.create(null) as Record<string, boolean>,
   }
   try {
@@ -51,20 +51,23 @@ export function clientFor(url: string): Connection {
   }
 }
 
-/** `millrace` where the URL names none. */
+/** Returns `millrace` if the URL has no database. */
 function databaseIn(url: string): string {
   const name = /^mongodb(?:\+srv)?:\/\/[^/]+\/([^?]+)/.exec(url)?.[1]
   return name ? decodeURIComponent(name) : "millrace"
 }
 
 export interface OpenOptions {
-  /** Milliseconds for which a primary is waited for. */
+  /** Maximum milliseconds to wait for a primary. */
   readonly withinMs: number
-  /** Logged once, if there is none at first. */
+  /** Called once if there is no primary at first. */
   readonly onWait: (why: string) => void
 }
 
-/** Connects and checks what answers, waiting for an election to end; throws `failed_precondition` with the remedy, or `unavailable`. */
+/**
+ * Connects and checks the server. Waits for the end of an election. Throws `failed_precondition` with the remedy, or
+ * `unavailable`.
+ */
 export async function open(connection: Connection, url: string, { withinMs, onWait }: OpenOptions): Promise<void> {
   const until = performance.now() + withinMs
   for (let told = false; ; ) {
@@ -108,7 +111,7 @@ function standalone(url: string, waits: boolean): AppError {
   )
 }
 
-/** A server that is not part of a working set is not found by the driver; asked directly, it says why. */
+/** The driver does not find a server outside a working set. A direct request returns the reason. */
 async function explain(url: string): Promise<void> {
   if (/[?&]directConnection=/.test(url) || url.startsWith("mongodb+srv:")) return
   const first = url.replace(/^(mongodb:\/\/(?:[^@/]*@)?[^,/?]+)[^/?]*/, "$1").replace(/([?&])replicaSet=[^&]*&?/, "$1")
@@ -122,7 +125,7 @@ async function explain(url: string): Promise<void> {
   }
 }
 
-/** Hosts only: a URL may hold a password. */
+/** Returns the hosts only, because a URL may contain a password. */
 export function hostsOf(url: string): string {
   return url
     .replace(/^mongodb(?:\+srv)?:\/\//, "")

@@ -1,5 +1,5 @@
-// The MongoDB storage driver: any number of nodes on one replica set. A group of commits is one multi-document
-// transaction on a majority's disks; `_id` holds the organization, declared times are dates.
+// The MongoDB storage driver, for any number of nodes on a replica set. A group of commits is a multi-document transaction on the
+// disks of a majority. `_id` contains the organization, and declared times are dates.
 
 import { subscribe, unsubscribe } from "node:diagnostics_channel"
 import type { Socket } from "node:net"
@@ -23,30 +23,30 @@ import { type PreparedCommit, prepare } from "./statement.ts"
 import { unavailable } from "./trouble.ts"
 
 export interface MongoDriverOptions {
-  /** mongodb:// or mongodb+srv://; the database is `millrace` where the path names none. */
+  /** mongodb:// or mongodb+srv://. The default database is `millrace`. */
   readonly url: string
   readonly clock: Clock
   readonly log: Logger
-  /** Milliseconds for which a start waits for a primary; an election takes some of it. Default 30,000. */
+  /** Maximum milliseconds of a start's wait for a primary, including an election. Default 30,000. */
   readonly startWithinMs?: number
-  /** Milliseconds for which a commit is retried through lost connections and elections. Default 20,000. */
+  /** Milliseconds of retries of a commit after lost connections and elections. Default 20,000. */
   readonly commitWithinMs?: number
-  /** Milliseconds for which it is then asked whether it went through, where that is not known. Default 40,000. */
+  /** Additional milliseconds of requests for an unknown outcome of a commit. Default 40,000. */
   readonly uncertainMs?: number
-  /** Groups in progress at once. Default 3: with groups of 128 it measured best of 2, 3 and 4 (10.9 thousand events a second). */
+  /** Groups in progress at once. Default 3. With groups of 128 it measured best of 2, 3 and 4 (10.9 thousand events a second). */
   readonly groupsInFlight?: number
-  /** For jitter, from 0 to 1. */
+  /** Random numbers from 0 to 1 for jitter. */
   readonly random?: () => number
   readonly onAttempt?: GroupOptions["onAttempt"]
 }
 
 export interface MongoDriver extends StorageDriver {
   readonly db: Db
-  /** What the nodes of a cluster learn of each other's changes by. */
+  /** Feed of commits for the nodes of a cluster. */
   readonly feed: CommitFeed
 }
 
-/** Bytes of one transaction: large commits go in smaller groups. */
+/** Maximum bytes of a transaction. Large commits form smaller groups. */
 const maxGroupBytes = 24_000_000
 
 const probeCollection = "_probe"
@@ -119,7 +119,7 @@ class Driver implements MongoDriver {
     throw unavailable("MongoDB has no primary.")
   }
 
-  /** Once a group could not be written, the primary's word is not enough: a majority must have taken a write. */
+  /** After a failed group, the primary's status is not sufficient. A probe write must reach a majority. */
   async #probe(): Promise<void> {
     if (!this.#hasRefused) return
     const options = { upsert: true, writeConcern: { w: "majority", journal: true, wtimeoutMS: probeMs }, timeoutMS: probeMs } as const
@@ -171,14 +171,14 @@ function lostOutcome(commit: Commit): AppError {
   return asAppError(new Error(`Commit ${commit.id} ended without a result.`))
 }
 
-// Sockets that close while a command is being written. The driver (7.9) waits for "drain" when a socket does not accept a
-// command as a whole; a closed socket never drains, so that the command, and all that waits for it, would hang. So a
-// socket that closes emits "drain", and the driver then finds its connection closed.
+// Wakes commands on closed sockets. The driver (7.9) waits for "drain" if a socket does not accept a whole command. A closed
+// socket never drains, so the command and all waiting commands would hang. Therefore a closing socket emits "drain", and the
+// driver detects the closed connection.
 
-/** Of every socket, TLS or not, that this process opens to somebody. */
+/** Channel of every client socket of this process, with or without TLS. */
 const channel = "net.client.socket"
 
-/** For the client's connections from now on; to be called before it connects. Returns what ends it. */
+/** Watches the client's future connections. Call this before the client connects. Returns a function that ends it. */
 function wakeOnClose(client: MongoClient): () => void {
   const ports = new Set<number>()
   client.on("serverOpening", ({ address }) => void ports.add(Number(address.slice(address.lastIndexOf(":") + 1))))
@@ -193,13 +193,13 @@ function wakeOnClose(client: MongoClient): () => void {
 }
 
 /**
- * Carries live messages between nodes: socket.io's own adapter, on a collection of this database that forgets after a
- * minute. What must not be lost is kept with its commit; here is only the quick way to the other nodes' sockets, so a
- * write waits for no majority.
+ * Carries live messages between nodes with socket.io's own adapter. Its collection expires entries after a minute. Durable
+ * messages are stored with their commit. This is only the fast path to sockets of other nodes, so a write does not wait for a
+ * majority.
  */
 export type LiveAdapter = ReturnType<typeof createAdapter>
 
-/** To be called once storage has started. */
+/** Call this after the start of storage. */
 export function liveAdapter(db: Db, log: Logger): LiveAdapter {
   const collection = db.collection("live_between_nodes", { writeConcern: { w: 1, journal: false } })
   collection.createIndex({ createdAt: 1 }, { expireAfterSeconds: 60, background: true }).catch((error: unknown) => {

@@ -1,5 +1,5 @@
-// The feed of commits to one global collection, from a change stream: events arrive once a majority has them, in the
-// order of their commits. A stream that was cut takes up where it was; where that place is gone, the feed is broken.
+// Feed of commits to a global collection, from a change stream. Events arrive after they reach a majority, in commit order. An
+// interrupted stream resumes at its position. If that position is gone, the feed fails.
 import type { ChangeStream, Db, Timestamp } from "mongodb"
 import type { CommitFeed, CommitFeedReader } from "../../contract/cluster.ts"
 import type { CollectionSpec, Document } from "../../contract/collection.ts"
@@ -31,7 +31,7 @@ class StreamReader implements CommitFeedReader {
   constructor(db: Db, collection: CollectionSpec, from: Timestamp) {
     this.#collection = collection
     const interesting = [{ $match: { operationType: { $in: ["insert", "update", "replace"] } } }]
-    // Each wait is short, so that `next` is back in time while nothing happens.
+    // Each wait is short, so `next` returns in time without events.
     this.#stream = db.collection<Bson>(collection.name).watch(interesting, { startAtOperationTime: from, maxAwaitTimeMS: patienceMs })
   }
 

@@ -1,5 +1,5 @@
-// Filters, sorts and keyset paging in MongoDB's terms: `id` becomes `_id` inside its organization, times become dates,
-// and the organization's wall is added. Only the documented operators pass, regardless of the layers above.
+// Translates filters, sorts and keyset paging to MongoDB. `id` becomes `_id` within its organization, times become dates, and the
+// organization's condition is added. Only documented operators pass, regardless of the layers above.
 import type { CollectionSpec } from "../../contract/collection.ts"
 import type { Filter, Scalar } from "../../contract/store.ts"
 import { AppError } from "../../kernel/errors.ts"
@@ -10,7 +10,7 @@ export interface QueryScope {
   readonly organization: string | undefined
 }
 
-/** The filter behind the organization's wall. */
+/** Returns the filter with the organization's condition. */
 export function toFilter(place: QueryScope, filter: Filter): Bson {
   const given = translate(place, filter)
   const wall = wallOf(place, Object.hasOwn(filter, "id"))
@@ -20,7 +20,7 @@ export function toFilter(place: QueryScope, filter: Filter): Bson {
 
 function wallOf({ organization }: QueryScope, namesId: boolean): Bson {
   if (organization === undefined) return {}
-  // The range lets a read that no index serves stay within the organization's own documents.
+  // The range keeps a read without an index within the organization's own documents.
   return namesId ? { organization_id: organization } : { organization_id: organization, _id: rangeOf(organization) }
 }
 
@@ -28,7 +28,7 @@ export function pathOf(path: string): string {
   return path === "id" ? "_id" : path
 }
 
-/** A condition on the document alone, without the wall. */
+/** Returns a condition on the document alone, without the organization's condition. */
 export function translate(place: QueryScope, filter: Filter): Bson {
   const out: Bson = {}
   for (const [path, condition] of Object.entries(filter)) {
@@ -70,14 +70,14 @@ function operand(place: QueryScope, path: string, value: unknown): unknown {
   return encoder.ready(encoder.value(value, times, path))
 }
 
-/** Kinds of values in MongoDB's order; null and absent come before all. */
+/** Types in MongoDB's order. null and absent come first. */
 const order = ["number", "string", "object", "array", "bool", "date"]
 
 function kindOf(value: unknown): number {
   return order.indexOf(value instanceof Date ? "date" : typeof value === "boolean" ? "bool" : typeof value)
 }
 
-/** Documents after the one with the sort values `after`, for fields of any type. */
+/** Selects documents after the sort values `after`, for fields of any type. */
 export function toAfter(place: QueryScope, sort: readonly (readonly [string, 1 | -1])[], after: readonly Scalar[]): Bson {
   if (after.length !== sort.length) {
     const message = `after has ${after.length} values where the sort has ${sort.length} fields; give one for each.`
@@ -91,7 +91,7 @@ export function toAfter(place: QueryScope, sort: readonly (readonly [string, 1 |
     const field = pathOf(path)
     const beyond = value === null ? beyondNull(field, direction) : beyondValue(field, direction, value)
     if (beyond) branches.push({ $and: [...equal, beyond] })
-    // The same bound once more outside the alternatives, since there an index can start at it.
+    // Repeats the bound outside the alternatives, so an index can start at it.
     if (index === 0 && value !== null) bound = { [field]: { $not: direction === 1 ? { $lt: value } : { $gt: value } } }
     equal.push({ [field]: { $eq: value } })
   }

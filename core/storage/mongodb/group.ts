@@ -1,6 +1,6 @@
-// Commits a group, with a result for each commit. A group that fails is retried without the suspected commits, then in
-// halves with jitter; a commit is refused only for a failure of its own. Lost connections and elections are retried until
-// the deadline; a commit that did go through is recognised by its record.
+// Commits a group, with a result for each commit. A failed group is retried without the suspected commits, then in halves with
+// jitter. A commit is refused only for its own failure. Lost connections and elections are retried until the deadline. The record
+// of commits shows commits that succeeded earlier.
 import type { ClientSession, Db } from "mongodb"
 import type { CommitResult } from "../../contract/store.ts"
 import { type Clock, sleep } from "../../kernel/clock.ts"
@@ -21,21 +21,21 @@ export interface GroupOptions {
   readonly abandoned: Pick<Abandoned, "end">
   readonly clock: Clock
   readonly random: () => number
-  /** Monotonic milliseconds at which trying again ends. */
+  /** Monotonic time in milliseconds at which retries end. */
   readonly deadline: number
-  /** How long at least the outcome of a commit that was sent is asked for: late is better than wrong. */
+  /** Minimum milliseconds of requests for the outcome of a sent commit, because late is better than wrong. */
   readonly uncertainMs: number
-  /** For tests and metrics: every transaction that was tried. */
+  /** Called for every transaction, for tests and metrics. */
   readonly onAttempt?: ((commits: number, outcome: "committed" | "refused" | "conflict" | "lost") => void) | undefined
 }
 
-/** Failures in a row after which a conflict is not one with a living transaction any more: they took a third of a second. */
+/** After this many failures in a row, about a third of a second, a conflict is not caused by a live transaction. */
 const stubborn = 6
 
 export class GroupRun {
   readonly outcomes = new Map<string, CommitOutcome>()
   readonly #options: GroupOptions
-  /** Inserts found to be there already, that may be. */
+  /** Inserts of existing documents with `ifPresent: "keep"`. */
   readonly #present = new Set<Statement>()
   #deadline: number
 
@@ -44,7 +44,7 @@ export class GroupRun {
     this.#deadline = options.deadline
   }
 
-  /** Resolves when each commit has its outcome; throws `unavailable` at the deadline. */
+  /** Resolves when each commit has its outcome. Throws `unavailable` at the deadline. */
   async settle(group: readonly PreparedCommit[], failures = 0): Promise<void> {
     const open = group.filter(({ id }) => !this.outcomes.has(id))
     if (open.length === 0) return
@@ -61,7 +61,7 @@ export class GroupRun {
     await this.#single(open, outcome, failures)
   }
 
-  /** One try; a word where the transaction as a whole came to nothing. */
+  /** Tries a transaction. Returns "conflict" or "lost" if the whole transaction failed. */
   async #try(open: readonly PreparedCommit[], failures: number): Promise<Attempt | "conflict" | "lost"> {
     const { db, seen, clock, onAttempt } = this.#options
     this.#checkDeadline()
@@ -95,7 +95,7 @@ export class GroupRun {
     await this.#pause(backoffMs(failures), error)
   }
 
-  /** Once more as a whole, then in halves. */
+  /** Retries the whole group once, then in halves. */
   async #again(open: readonly PreparedCommit[], failures: number): Promise<void> {
     if (open.length === 1 || failures === 0) return this.settle(open, failures + 1)
     const middle = Math.ceil(open.length / 2)
@@ -109,7 +109,7 @@ export class GroupRun {
     }
   }
 
-  /** A group of several was refused: the suspects go alone, after the others. */
+  /** Handles a refused group of several commits. The suspects run alone after the others. */
   async #single(open: readonly PreparedCommit[], outcome: Attempt & { ok: false }, failures: number): Promise<void> {
     const isDuplicate = "trouble" in outcome && outcome.trouble.code === 11000
     const known = this.outcomes.size + this.#present.size
@@ -123,7 +123,10 @@ export class GroupRun {
     for (const suspect of suspects) await this.settle([suspect], failures + 1)
   }
 
-  /** The commit named by the server, and those whose inserts have ids that are taken; ones that may be are noted instead. */
+  /**
+   * Returns the commit named by the server, and commits with inserts of existing ids. Inserts with "keep" are noted as present
+   * instead.
+   */
   async #culprits(open: readonly PreparedCommit[], named: PreparedCommit | undefined, isDuplicate: boolean): Promise<Set<PreparedCommit>> {
     const culprits = new Set<PreparedCommit>()
     let noted = 0
@@ -158,7 +161,7 @@ export class GroupRun {
     return taken
   }
 
-  /** Commits of the batch whose conditions no stored document meets. */
+  /** Returns the commits of the batch whose conditions match no stored document. */
   async #unmatched(batch: Batch): Promise<Set<PreparedCommit>> {
     const conditions = batch.items.map(({ statement }) => statement.body["q"] as Record<string, unknown>)
     const stored = new Set(await this.#storedKeys(batch.collection, { $or: conditions }))
@@ -171,13 +174,13 @@ export class GroupRun {
       const found = await collection.find(filter, { projection: { _id: 1 }, readConcern: { level: "local" }, maxTimeMS: 5_000 }).toArray()
       return found.map((document) => document._id)
     } catch (error) {
-      // Only a hint where to look; without it the group is halved.
+      // This is only a hint. Without it the group is halved.
       if (isLost(error) || isTimeout(error)) return []
       throw error
     }
   }
 
-  /** A commit that failed alone. */
+  /** Handles a commit that failed alone. */
   async #judge(commit: PreparedCommit, outcome: Attempt & { ok: false }, failures: number): Promise<void> {
     if ("trouble" in outcome && outcome.trouble.code === 11000) {
       await this.#recall([commit])
@@ -199,7 +202,7 @@ export class GroupRun {
     await this.settle([commit], failures + 1)
   }
 
-  /** Takes over the results of commits that went through in an earlier try. */
+  /** Reads the results of commits that succeeded in an earlier try. */
   async #recall(open: readonly PreparedCommit[]): Promise<void> {
     for (;;) {
       try {
@@ -212,7 +215,7 @@ export class GroupRun {
     }
   }
 
-  /** Asks for the outcome of a transaction's commit until it is known. */
+  /** Repeats the request for the outcome of a transaction's commit until it is known. */
   async #finish(session: ClientSession): Promise<void> {
     const { clock, uncertainMs } = this.#options
     for (;;) {
@@ -230,7 +233,7 @@ export class GroupRun {
     if (this.#options.clock.monotonic() >= this.#deadline) throw unavailable("MongoDB cannot commit now.", cause)
   }
 
-  /** Half to the whole of it, so that nodes that met do not meet again. */
+  /** Sleeps for 50 to 100 percent of the time, so conflicting nodes do not meet again. */
   async #pause(milliseconds: number, cause: unknown): Promise<void> {
     this.#checkDeadline(cause)
     await sleep(this.#options.clock, milliseconds * (0.5 + this.#options.random() / 2))

@@ -1,5 +1,5 @@
-// Collections and indexes as their declarations say, made at start. An index of an older declaration goes, one whose
-// definition changed is built again; what people added by hand stays.
+// Creates declared collections and indexes at start. Drops indexes of older declarations and rebuilds changed definitions.
+// Indexes added by hand stay.
 import { setTimeout as pause } from "node:timers/promises"
 import { type Db, MongoNetworkError, MongoServerError } from "mongodb"
 import type { CollectionSpec, IndexSpec } from "../../contract/collection.ts"
@@ -17,10 +17,10 @@ interface IndexDefinition {
   readonly expireAfterSeconds?: number
 }
 
-/** Names of indexes made here; others are left alone. */
+/** Prefix of managed index names. Other indexes stay unchanged. */
 const mark = "mr:"
 
-/** An election takes some of that; a start during one waits for it. */
+/** Includes an election. A start during an election waits for its end. */
 const maxElectionMs = 30_000
 const againMs = 200
 
@@ -29,7 +29,7 @@ interface LayoutChange {
   readonly dropped: readonly string[]
 }
 
-/** Returns what was dropped; throws `failed_precondition` listing every collection or index that could not be made. */
+/** Returns the dropped indexes. Throws `failed_precondition` with every collection or index that could not be created. */
 export async function layOut(db: Db, collections: readonly CollectionSpec[]): Promise<LayoutChange[]> {
   const problems: string[] = []
   const changes: LayoutChange[] = []
@@ -55,7 +55,7 @@ export async function layOut(db: Db, collections: readonly CollectionSpec[]): Pr
   return changes
 }
 
-/** Once more, where a primary that stepped down interrupted it: each step leaves alone what is there. */
+/** Repeats the work after an election interrupted it. Each step skips existing parts. */
 async function overElections<T>(until: number, work: () => Promise<T>): Promise<T> {
   for (;;) {
     try {
@@ -101,7 +101,7 @@ function definitionsOf(spec: CollectionSpec): IndexDefinition[] {
   return [...new Map(definitions.map((definition) => [definition.name, definition])).values()]
 }
 
-/** The name says all of the definition, so another definition has another name. */
+/** The name encodes the whole definition, so different definitions have different names. */
 function definitionOf(spec: CollectionSpec, index: IndexSpec): IndexDefinition {
   const key: Record<string, 1 | -1> = spec.scope === "organization" ? { organization_id: 1 } : {}
   let last: 1 | -1 = 1
@@ -109,7 +109,7 @@ function definitionOf(spec: CollectionSpec, index: IndexSpec): IndexDefinition {
     last = field.startsWith("-") ? -1 : 1
     key[pathOf(field.replace(/^-/, ""))] = last
   }
-  // The end of every sort, so that a page comes from the index as it stands.
+  // Every sort ends with `_id`, so an index can return a page in order.
   if (!index.unique && !("_id" in key)) key["_id"] = last
   const [first = ""] = index.fields
   const fields = Object.entries(key).map(([field, direction]) => (direction === 1 ? field : `-${field}`))
@@ -117,7 +117,7 @@ function definitionOf(spec: CollectionSpec, index: IndexSpec): IndexDefinition {
   const ofThese = only.map(([path, value]) => `:${pathOf(path)}=${JSON.stringify(value)}`).join("")
   const name = `${mark}${fields.join(",")}${index.unique ? ":unique" : ""}${index.sparse ? ":sparse" : ""}${ofThese}`
   const partial = {
-    // Not MongoDB's `sparse`, which keeps a document in a compound index as long as it has any of the fields.
+    // MongoDB's `sparse` is different: it includes a document in a compound index if it has any of the fields.
     ...(index.sparse ? { [pathOf(first.replace(/^-/, ""))]: { $exists: true } } : {}),
     ...Object.fromEntries(only.map(([path, value]) => [pathOf(path), value])),
   }

@@ -1,11 +1,11 @@
-// A merge write as two aggregation-pipeline updates: one that inserts a missing document, which usually is all there is to
-// do, and one that gives each column the value with the highest position, in any order of arrival. `position` is that of
-// the last writer; `column_positions` holds a column only where its own last writer was an older one.
+// A merge write as two aggregation-pipeline updates. The first inserts a missing document, and is usually sufficient. The second
+// gives each column the value with the highest position, in any order of arrival. `position` belongs to the last writer.
+// `column_positions` contains only columns with an older last writer.
 import type { NewestWinsWrite } from "../../contract/store.ts"
 import { AppError } from "../../kernel/errors.ts"
 import type { Bson } from "./values.ts"
 
-/** Makes the document, encoded as it is inserted, and leaves one that is there as it is. Throws `invalid_argument` for columns that cannot be merged. */
+/** Inserts the encoded document, and leaves an existing document unchanged. Throws `invalid_argument` for invalid column names. */
 export function makeUpdate({ collection, position }: NewestWinsWrite, encoded: Bson): Bson[] {
   for (const column of Object.keys(encoded["values"] as Bson)) checkColumn(collection.name, column)
   const absent = { $eq: [{ $type: "$values" }, "missing"] }
@@ -13,7 +13,7 @@ export function makeUpdate({ collection, position }: NewestWinsWrite, encoded: B
   return [{ $replaceWith: { $cond: [absent, { $literal: fresh }, "$$ROOT"] } }]
 }
 
-/** The update of a document that is there. */
+/** Returns the update of an existing document. */
 export function mergeUpdate({ position }: NewestWinsWrite, encoded: Bson): Bson[] {
   const values = encoded["values"] as Bson
   const columns = Object.keys(values)
@@ -47,7 +47,7 @@ const positionOfEach: Bson = {
   },
 }
 
-/** Of the positions merged, those that are not the newest. */
+/** Filters merged positions to those older than the newest. */
 function older(newest: Bson, positions: unknown[]): Bson {
   return {
     $arrayToObject: {

@@ -1,7 +1,7 @@
-// Keeps JSON objects plain where the BSON library would read them as types of its own.
+// Protects plain JSON objects that the BSON library would read as its own types.
 // - It refuses an object with the field `_bsontype`. A Map with the same fields is written as a plain object.
-// - It reads an object with `$ref` and `$id` as a database reference, and loses the order of fields and parts of values.
-//   A further field of a type outside JSON prevents that. Reads remove the field.
+// - It reads an object with `$ref` and `$id` as a database reference, and loses the order of fields and parts of values. A
+//   further field of a type outside JSON prevents that. Reads remove the field.
 import { MinKey } from "mongodb"
 
 const marker = "$plain"
@@ -11,7 +11,7 @@ export function isReservedField(name: string): boolean {
   return name === "_bsontype" || name === "$id"
 }
 
-/** Returns the value with every object at risk replaced, at any depth. Instances of classes are kept. */
+/** Replaces every object at risk, at any depth. Instances of classes stay unchanged. */
 export function protectPlain<T>(value: T): T {
   return protect(value) as T
 }
@@ -23,12 +23,12 @@ function protect(value: unknown): unknown {
   if (prototype !== Object.prototype && prototype !== null) return value
   const fields = new Map(Object.entries(value).map(([name, inside]) => [name, protect(inside)]))
   const isLikeReference = fields.has("$ref") && fields.has("$id")
-  // The library takes no object with a further dollar field for a reference.
+  // The library does not treat an object with a further dollar field as a reference.
   if (isLikeReference && !fields.has(marker)) fields.set(marker, new MinKey())
   return fields
 }
 
-/** Removes what `protectPlain` has added, in place. */
+/** Removes the additions of `protectPlain` in place. */
 export function restorePlain(value: object): void {
   if (Array.isArray(value)) {
     for (const item of value) if (typeof item === "object" && item !== null) restorePlain(item)

@@ -1,5 +1,5 @@
-// Reads: from the primary, of what a majority has, within a deadline; a lost connection or an election is waited out
-// while the deadline allows. What this node has committed or read is in all that it reads afterwards.
+// Reads majority data from the primary, within a deadline. Lost connections and elections are retried until the deadline. Each
+// read includes all earlier commits and reads of this node.
 import type { ClientSession, Db } from "mongodb"
 import type { CollectionSpec, Document } from "../../contract/collection.ts"
 import { type Clock, giveUpAfter, sleep } from "../../kernel/clock.ts"
@@ -11,7 +11,7 @@ import { pathOf, toAfter, toFilter } from "./filter.ts"
 import { isLost, isTimeout, unavailable } from "./trouble.ts"
 import { type Bson, decode } from "./values.ts"
 
-/** Documents that are parsed before other work may run. */
+/** Documents to parse before other work may run. */
 const parsedAtOnce = 16
 
 export interface ReadingOptions {
@@ -39,7 +39,7 @@ export class Reading {
 
   async find(query: DriverQuery): Promise<Document[]> {
     const { collection, organization, limit } = query
-    // A query of the server yields to writes in between, and shows what they wrote from then on.
+    // A normal query yields to concurrent writes, and then returns their data.
     const concern = query.snapshot ? { readConcern: { level: "snapshot" as const } } : {}
     if (limit <= 0) return []
     const matching = toFilter(query, query.filter)
@@ -51,7 +51,7 @@ export class Reading {
       const found: Document[] = []
       for await (const first of cursor) {
         found.push(decode(collection, organization, first))
-        // The driver parses a document when it is read.
+        // The driver parses a document on its read.
         while (cursor.bufferedCount() > 0) {
           await giveWay()
           for (const stored of cursor.readBufferedDocuments(parsedAtOnce)) found.push(decode(collection, organization, stored))
@@ -61,7 +61,7 @@ export class Reading {
     })
   }
 
-  /** A read that the end of the connection cuts off is not retried. */
+  /** Prevents retries of reads after the connection ends. */
   stop(): void {
     this.#isStopped = true
   }
@@ -74,7 +74,7 @@ export class Reading {
     )
   }
 
-  /** A list that may be long: grouped by the server, so that it comes in batches. */
+  /** The server groups the list, so a long list arrives in batches. */
   async organizationsIn(collection: CollectionSpec): Promise<string[]> {
     const stages = [{ $sort: { organization_id: 1 } }, { $group: { _id: "$organization_id" } }]
     const found = await this.#within({ collection, deadlineMs: 60_000 }, (bounds) =>
@@ -109,7 +109,7 @@ export class Reading {
     }
   }
 
-  /** The server keeps the deadline itself; this one is for when there is none to be reached. */
+  /** The server enforces the deadline itself. This timer covers an unreachable server. */
   async #race<T>(read: Promise<T>, left: number, collection: string): Promise<T> {
     let cancel = () => {}
     const late = new Promise<never>((_, reject) => {

@@ -1,6 +1,5 @@
-// The record of commits that went through: their ids and what they made, one document a group, kept for an hour. It is
-// written by the commits' own transaction, so a commit repeated after an unknown outcome meets itself in its unique
-// index and is answered as it was.
+// The record of successful commits: their ids and results, a document per group, stored for an hour. The commits' own transaction
+// writes it. After an unknown outcome, a repeated commit finds itself in the unique index and returns its first result.
 import { type Db, UUID } from "mongodb"
 import type { CommitResult } from "../../contract/store.ts"
 import { isUuid } from "../../kernel/ids.ts"
@@ -11,7 +10,7 @@ const keptS = 3_600
 
 interface CommitRecord {
   readonly ids: readonly (string | UUID)[]
-  /** For each commit a digit for each write: 1 made a document. */
+  /** A text per commit with a digit per write. 1 means a created document. */
   readonly created: readonly string[]
   readonly at: Date
 }
@@ -26,7 +25,7 @@ export async function prepareRecords(db: Db): Promise<void> {
   })
 }
 
-/** The command that records the commits. */
+/** Returns the command that records the commits. */
 export function recordOf(commits: readonly PreparedCommit[], created: ReadonlySet<Statement>, now: number): Record<string, unknown> {
   const record: CommitRecord = {
     ids: commits.map(({ id }) => storedId(id)),
@@ -36,11 +35,11 @@ export function recordOf(commits: readonly PreparedCommit[], created: ReadonlySe
   return { insert: recordName, documents: [record], ordered: true }
 }
 
-/** Those of the commits that went through before, with their results; waits until those have reached the majority. */
+/** Returns the results of commits that succeeded earlier, after they reach the majority. */
 export async function recorded(db: Db, commits: readonly PreparedCommit[], maxTimeMS: number): Promise<Map<string, CommitResult>> {
   const filter = { ids: { $in: commits.map(({ id }) => storedId(id)) } }
   const records = db.collection<CommitRecord>(recordName)
-  // The primary's own view first: a linearizable read takes 100 ms, and hardly ever is there anything to wait for.
+  // Reads the primary's local view first, because a linearizable read takes 100 ms and is rarely necessary.
   const seen = await records.find(filter, { readConcern: { level: "local" }, maxTimeMS, limit: 1 }).toArray()
   const found = new Map<string, CommitResult>()
   if (seen.length === 0) return found
@@ -53,7 +52,7 @@ export async function recorded(db: Db, commits: readonly PreparedCommit[], maxTi
   return found
 }
 
-/** UUIDs as 16 bytes: half the size of the index. */
+/** UUIDs as 16 bytes halve the size of the index. */
 function storedId(id: string): string | UUID {
   return isUuid(id) ? new UUID(id) : id
 }

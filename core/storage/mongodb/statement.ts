@@ -1,4 +1,4 @@
-// A write as the statement MongoDB runs, encoded once and kept for every try of its commit.
+// A write as a MongoDB statement. It is encoded once for all tries of its commit.
 import { Double } from "mongodb"
 import type { Document } from "../../contract/collection.ts"
 import type { Commit, Filter, Update, Write } from "../../contract/store.ts"
@@ -11,16 +11,16 @@ export interface Statement {
   readonly kind: "insert" | "update" | "merge" | "remove"
   readonly collection: string
   readonly key: string
-  /** The document of an insert, else `{ q, u, upsert }` or `{ q, limit }`. Of a merge: makes the document where there is none. */
+  /** The document of an insert, otherwise `{ q, u, upsert }` or `{ q, limit }`. For a merge it inserts a missing document. */
   readonly body: Bson
-  /** Of a merge: the update where there is a document, many times as long. */
+  /** For a merge: the update of an existing document. It is many times longer. */
   readonly merge?: () => Bson
-  /** Must affect exactly one document, else its commit fails. */
+  /** If true, the commit fails unless the statement affects exactly one document. */
   readonly counted: boolean
   readonly write: Write
   /** Position in its commit. */
   readonly index: number
-  /** Bytes at most. */
+  /** Upper bound of bytes. */
   readonly size: number
 }
 
@@ -30,7 +30,7 @@ export interface PreparedCommit {
   readonly size: number
 }
 
-/** Throws `invalid_argument` for what cannot be stored as given. */
+/** Throws `invalid_argument` for values that cannot be stored unchanged. */
 export function prepare(commit: Commit): PreparedCommit {
   const statements = commit.writes.map(statementOf)
   return { id: commit.id, statements, size: statements.reduce((sum, statement) => sum + statement.size, 64) }
@@ -45,7 +45,7 @@ function statementOf(write: Write, index: number): Statement {
   }
 }
 
-/** With text that can be stored. Rare, and looked for only once a write was refused. */
+/** Repairs text for storage. It is rare, and runs only after a refused write. */
 function repaired(write: Write): Write {
   if (write.kind === "insert") return { ...write, doc: repairedValue(write.doc) as Document }
   return write.kind === "update" ? { ...write, update: repairedValue(write.update) as Update } : write
@@ -99,12 +99,12 @@ const operators: Record<string, Encode> = {
   $set: encodeValue,
   $setOnInsert: encodeValue,
   $unset: () => "",
-  // As a double, since MongoDB would turn a sum beyond 32 bits into an integer of another type.
+  // A double, because MongoDB would change a sum over 32 bits to another integer type.
   $inc: (place, path, value, encoder) => new Double(encodeValue(place, path, value, encoder) as number),
-  // Through $each, so that a value is a value even where it looks like a modifier.
+  // $each keeps a value literal, even if it looks like a modifier.
   $push: (...args) => ({ $each: [encodeValue(...args)] }),
   $addToSet: (...args) => ({ $each: [encodeValue(...args)] }),
-  // Elements equal to the value; MongoDB's own $pull would take an object for a condition.
+  // Removes elements equal to the value. MongoDB's own $pull would treat an object as a condition.
   $pullAll: (place, path, value, encoder) => [encodeValue(place, path, value, encoder)],
 }
 
@@ -123,7 +123,7 @@ function toUpdate(write: Write, update: Update, encoder: Encoder): Bson {
     }
     if (Object.keys(encoded).length > 0) out[name] = encoded
   }
-  // An empty update is one that changes nothing, but an empty document would be a replacement.
+  // An empty update changes nothing, but an empty document would be a replacement.
   return Object.keys(out).length > 0 ? out : { $unset: { _unused: "" } }
 }
 

@@ -1,14 +1,13 @@
-// What an error of the server or the connection means for the work in progress: try again elsewhere, try again as it is,
-// or give up on it.
+// Classifies errors of the server or the connection: retry elsewhere, retry unchanged, or give up.
 import { MongoError, MongoNetworkError, MongoServerError, MongoServerSelectionError, MongoWriteConcernError } from "mongodb"
 import { AppError, asAppError } from "../../kernel/errors.ts"
 
-/** Primary stepped down, shutting down, lost or not yet there; a wait for the majority or for time ran out. */
+/** The primary stepped down, is shutting down, is lost or not yet elected, or a wait for the majority or a time limit ended. */
 const lostCodes = new Set([6, 7, 64, 89, 91, 189, 262, 9001, 10058, 10107, 11600, 11602, 13388, 13435, 13436])
 const tooLargeCodes = new Set([10334, 17419, 17420])
 const refusedCodes = new Set([2, 9, 14, 28, 40, 52, 54, 55, 56, 57, 66, 171])
 
-/** The server cannot be reached or cannot write now; it may, or may not, have done what it was asked. */
+/** The server is unreachable or cannot write now. The outcome of the request is unknown. */
 export function isLost(error: unknown): boolean {
   if (error instanceof MongoNetworkError || error instanceof MongoServerSelectionError || error instanceof MongoWriteConcernError)
     return true
@@ -21,7 +20,7 @@ export function isLost(error: unknown): boolean {
   )
 }
 
-/** Met another transaction on the same documents; the same again may go through. */
+/** A conflict with another transaction on the same documents. A retry may succeed. */
 export function isConflict(error: unknown): boolean {
   return error instanceof MongoError && (error.hasErrorLabel("TransientTransactionError") || Number(error.code) === 112)
 }
@@ -41,7 +40,10 @@ export interface WriteTrouble {
   readonly keyPattern?: Readonly<Record<string, unknown>>
 }
 
-/** The driver encodes a command into a buffer little larger than the largest document; what does not fit is one too large. */
+/**
+ * The driver's command buffer is slightly larger than the largest document. A command over the buffer means that a document is
+ * too large.
+ */
 export function isTooLarge(error: unknown): boolean {
   return error instanceof RangeError && "code" in error && error.code === "ERR_OUT_OF_RANGE"
 }
@@ -51,7 +53,7 @@ export function tooLarge(collection: string): AppError {
   return new AppError("invalid_argument", message, { reason: "document_too_large", collection })
 }
 
-/** The server will not do that to the document as it is (such as `$inc` of text). */
+/** The server refuses the operation on the current document, for example `$inc` of text. */
 export function refusedWrite(collection: string, trouble: WriteTrouble): AppError {
   if (tooLargeCodes.has(trouble.code)) return tooLarge(collection)
   if (refusedCodes.has(trouble.code)) {

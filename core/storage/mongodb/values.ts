@@ -1,15 +1,15 @@
-// Documents to BSON and back. Declared time fields become dates; everything else stays as given, and what MongoDB would
-// store differently from what was given (lone surrogates, NaN, times without milliseconds) is refused, naming the field.
+// Converts documents to BSON and back. Declared time fields become dates, and all other values stay unchanged. Values that
+// MongoDB would change (lone surrogates, NaN, times without milliseconds) are refused with their field.
 import type { CollectionSpec, Document } from "../../contract/collection.ts"
 import { AppError } from "../../kernel/errors.ts"
 import { isReservedField, protectPlain, restorePlain } from "./plain.ts"
 
 export type Bson = Record<string, unknown>
 
-/** Deeper nesting is refused; the server itself stops at 200. */
+/** Maximum nesting. The server's own limit is 200. */
 const maxDepth = 150
 
-/** The declared time paths of a collection, as a tree by path segment; lists are walked through. */
+/** The declared time paths of a collection, as a tree by path segment. Lists are transparent. */
 export interface TimeTree {
   isTime: boolean
   readonly under: Map<string, TimeTree>
@@ -34,7 +34,7 @@ export function timesOf(spec: CollectionSpec): TimeTree {
   return tree
 }
 
-/** What stands at a dotted path; positions in lists (`attempts.0.at`) do not count. */
+/** Returns the node at a dotted path. Positions in lists (`attempts.0.at`) are ignored. */
 export function timesAt(tree: TimeTree | undefined, path: string): TimeTree | undefined {
   let node = tree
   for (const segment of path.split(".")) {
@@ -44,7 +44,7 @@ export function timesAt(tree: TimeTree | undefined, path: string): TimeTree | un
   return node
 }
 
-/** Turns JSON into what is sent, and adds up about how many bytes that is (never less). */
+/** Encodes JSON for MongoDB, and sums an upper bound of its bytes. */
 export class Encoder {
   readonly collection: string
   size = 64
@@ -100,7 +100,7 @@ export class Encoder {
     if (Array.isArray(value)) return value.map((item, index) => this.value(item, times, `${path}.${index}`, depth))
     const prototype = Object.getPrototypeOf(value)
     if (prototype !== Object.prototype && prototype !== null) throw this.#refuse(path, "an object of a class", "is not JSON")
-    // Copied only where a date may replace a text below.
+    // A copy is necessary only if a date may replace a text below.
     const copy: Bson | undefined = times && times.under.size > 0 ? {} : undefined
     for (const [key, item] of Object.entries(value)) {
       if (item === undefined) continue
@@ -136,7 +136,7 @@ export class Encoder {
   }
 }
 
-/** A time to compare with: any RFC 3339 text, finer or coarser than milliseconds too. */
+/** Returns the time of a comparison. Accepts any RFC 3339 text of any precision. */
 export function comparedTime(text: string, path: string): Date {
   const date = /^\d{4}-\d\d-\d\d([Tt ]\d\d:\d\d|$)/.test(text) ? new Date(text) : new Date(Number.NaN)
   if (!Number.isNaN(date.getTime())) return date
@@ -171,9 +171,9 @@ function setOwn(target: Bson, key: string, value: unknown): void {
 }
 
 /**
- * How documents are keyed. Two organizations may hold the same id in one collection, so `_id` of an organization's
- * document is "<organization>/<id>": unique in each, in the order of ids within one, and a range of its own, so that a
- * read without any other index stays inside the organization. A global document's `_id` is its id.
+ * Keys of documents. Two organizations may have the same id in a collection, so the `_id` of an organization's document is
+ * "<organization>/<id>". It is unique, follows the order of ids within an organization, and each organization has its own range.
+ * A read without any other index stays in that range. A global document's `_id` is its id.
  */
 export function keyOf(organization: string | undefined, id: string): string {
   return organization === undefined ? id : `${prefixOf(organization)}${id}`
@@ -183,13 +183,13 @@ function idOf(organization: string | undefined, key: string): string {
   return organization === undefined ? key : key.slice(organization.length + 1)
 }
 
-/** The keys of one organization: from `$gte` to below `$lt` ("0" is the character after "/"). */
+/** Returns the key range of an organization: from `$gte` to below `$lt` ("0" is the character after "/"). */
 export function rangeOf(organization: string): { $gte: string; $lt: string } {
   return { $gte: prefixOf(organization), $lt: `${organization}0` }
 }
 
 function prefixOf(organization: string): string {
-  // Without a slash in it, no organization's keys can be another's: the first slash ends it.
+  // An organization id has no slash, so the first slash ends it and key ranges never overlap.
   if (organization === "" || organization.includes("/")) {
     throw new AppError("invalid_argument", `organization ${JSON.stringify(organization)} cannot own documents: it is empty or holds "/".`, {
       reason: "invalid_option",

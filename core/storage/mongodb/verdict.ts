@@ -1,10 +1,10 @@
-// Why a single commit, tried alone, failed: the error its caller gets.
+// Computes the error of a single commit that failed alone.
 import { AppError } from "../../kernel/errors.ts"
 import type { Batch } from "./batch.ts"
 import type { Statement } from "./statement.ts"
 import { refusedWrite, type WriteTrouble } from "./trouble.ts"
 
-/** What to do about a statement that a command refused: an error for the caller, or another try. */
+/** Decides about a refused statement: an error for the caller, or another try. */
 export function verdictOf(statement: Statement, trouble: WriteTrouble): AppError | "present" | "again" {
   if (trouble.code !== 11000) return refusedWrite(statement.collection, trouble)
   const pattern = Object.keys(trouble.keyPattern ?? {})
@@ -16,12 +16,12 @@ export function verdictOf(statement: Statement, trouble: WriteTrouble): AppError
       pattern.filter((field) => field !== "organization_id"),
     )
   if (write.kind === "insert") return write.ifPresent === "keep" ? "present" : taken(collection, ["id"])
-  // An upsert that met its own id: it is there and does not match, or somebody made it just now.
+  // An upsert conflicted with its own id. The document exists and does not match, or was created concurrently.
   if (write.kind === "update" && write.where) return mismatch(collection, write.id, undefined, write.where)
   return "again"
 }
 
-/** A conditional statement that affected nothing; `stored` are the documents there were. */
+/** Returns the error of a conditional statement without effect. `stored` are the existing documents. */
 export function missedVerdict(batch: Batch, stored: readonly Record<string, unknown>[]): AppError {
   const statement = batch.items[0]?.statement
   const write = statement?.write
