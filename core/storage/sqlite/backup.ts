@@ -1,5 +1,5 @@
-// A copy of the data file while a service writes it, and putting such a copy in its place. The copy carries a checksum
-// of all documents, taken from the same moment of the original, and is read back and compared before it counts.
+// Backs up the data file during writes of a service, and restores a backup. The copy contains a checksum of all documents at the
+// same point in time. A backup is valid only after it was read back and compared.
 import { closeSync, existsSync, fsyncSync, linkSync, openSync, renameSync, rmSync, statSync } from "node:fs"
 import { dirname } from "node:path"
 import { backup, DatabaseSync } from "node:sqlite"
@@ -14,18 +14,18 @@ export interface BackupReport extends Checksum {
 }
 
 export interface RestoreReport extends BackupReport {
-  /** Where the data file that was there before is now; undefined where there was none. */
+  /** Path of the replaced data file. undefined if there was no data file. */
   readonly aside: string | undefined
-  /** Documents of `kept` collections in the replaced file; undefined if there was no file or it could not be read. */
+  /** Documents of `kept` collections in the replaced file. undefined if there was no file or it was unreadable. */
   readonly carried: number | undefined
-  /** RFC 3339. The last change of the replaced file. */
+  /** RFC 3339. Time of the last change of the replaced file. */
   readonly replacedAt: string | undefined
 }
 
-/** All in one step: a copy in several would begin again whenever the service writes between them. */
+/** Copies all pages in a single step. A copy in several steps would restart on each write of the service. */
 const everyPage = 0x7fff_ffff
 
-/** Writes a copy of `source` to `target`. Throws where `target` is there already, the source is damaged, or the copy is not what was read. */
+/** Writes a copy of `source` to `target`. Throws if `target` exists, the source is damaged, or the copy differs from the source. */
 export async function backUp(source: string, target: string, madeAt: string): Promise<BackupReport> {
   if (!existsSync(source)) throw new Error(`The data file ${source} does not exist; set MILLRACE_DATA_DIR to the folder of the service.`)
   if (existsSync(target)) throw new Error(`${target} exists already; name a new file.`)
@@ -34,11 +34,11 @@ export async function backUp(source: string, target: string, madeAt: string): Pr
   const database = new DatabaseSync(source, { readOnly: true })
   try {
     database.exec("PRAGMA busy_timeout=5000")
-    // The first read fixes the moment; the copy is of that moment, despite concurrent writes.
+    // The first read fixes the point in time. The copy has the same point in time, despite concurrent writes.
     const sum = await naming(`The data file ${source}`, "Restore a backup with `millrace restore FILE`.", async () => {
       database.exec("BEGIN")
       const read = checksumOf(database)
-      // Made here, so that it has this mode.
+      // Creates the file here to set its mode.
       closeSync(openSync(draft, "wx", 0o600))
       await backup(database, draft, { rate: everyPage })
       database.exec("COMMIT")
@@ -57,7 +57,7 @@ export async function backUp(source: string, target: string, madeAt: string): Pr
   }
 }
 
-/** Reads a backup whole. Throws where it is not a backup, or was changed since it was made. */
+/** Reads and checks a whole backup. Throws if the file is not a backup, or was changed since. */
 export function verifyBackup(file: string): BackupReport {
   if (!existsSync(file)) throw new Error(`The file ${file} does not exist.`)
   const database = new DatabaseSync(file, { readOnly: true })
@@ -76,7 +76,10 @@ export function verifyBackup(file: string): BackupReport {
   }
 }
 
-/** Puts the backup where a service looks for its data file. Throws where one is running on it, or the backup is damaged; then nothing has changed. */
+/**
+ * Restores the backup as the service's data file. Throws if a service uses the data file, or the backup is damaged. Nothing is
+ * changed in that case.
+ */
 export async function restore(from: string, target: string, now: string, kept: readonly CollectionSpec[] = []): Promise<RestoreReport> {
   const report = verifyBackup(from)
   const lock = lockFile(target)
@@ -97,9 +100,9 @@ export async function restore(from: string, target: string, now: string, kept: r
     if (kept.length > 0) carryOver(draft)
     flush(draft)
     const aside = existsSync(target) || existsSync(`${target}-wal`) ? setAside(target, now) : undefined
-    // The number of the last commit was of the old file.
+    // The number of the last commit belongs to the old file.
     rmSync(`${target}-commits`, { force: true })
-    // Renamed over the old one: at no instant is there no data file.
+    // Renames over the old file, so a data file exists at all times.
     renameSync(draft, target)
     flush(dirname(target))
     return { ...report, aside, carried, replacedAt }
@@ -109,10 +112,10 @@ export async function restore(from: string, target: string, now: string, kept: r
   }
 }
 
-/** Keeps the old file under another name. Its log must not stay: it would be replayed onto the restored file. */
+/** Renames the old file. Its log must not stay, because SQLite would replay it onto the restored file. */
 function setAside(target: string, now: string): string {
   const aside = `${target}.before-${now.replaceAll(/[:.]/g, "-")}`
-  // Damaged or gone, which is when a backup is wanted: what is left is kept as it is, the log beside it.
+  // The file may be damaged or missing, a common reason for a restore. The remains stay unchanged, including the log.
   if (!carryOver(target) && existsSync(`${target}-wal`)) linkSync(`${target}-wal`, `${aside}-wal`)
   if (existsSync(target)) linkSync(target, aside)
   for (const suffix of ["-wal", "-shm"]) rmSync(target + suffix, { force: true })
@@ -124,7 +127,7 @@ function lastChange(file: string): string | undefined {
   return times.length > 0 ? new Date(Math.max(...times)).toISOString() : undefined
 }
 
-/** Brings what lies in the log into the file; false where that cannot be done. */
+/** Checkpoints the log into the file. Returns false on failure. */
 function carryOver(file: string): boolean {
   if (!existsSync(file)) return false
   try {
@@ -140,7 +143,7 @@ function carryOver(file: string): boolean {
   }
 }
 
-/** Says which file an error of SQLite is about, and what to do. */
+/** Adds the file and a remedy to SQLite's errors. */
 function naming<T>(what: string, remedy: string, run: () => T): T {
   const told = (error: unknown): never => {
     if (!isDamage(error)) throw error
@@ -156,7 +159,7 @@ function naming<T>(what: string, remedy: string, run: () => T): T {
 
 function seal(file: string, { sha256, documents, made_at }: BackupReport): void {
   const database = new DatabaseSync(file)
-  // One file, to be carried about alone.
+  // A single file without a log, so it can be moved alone.
   database.exec("PRAGMA journal_mode=DELETE; PRAGMA synchronous=FULL")
   database.exec(`CREATE TABLE ${backupTable}(sha256 TEXT NOT NULL, documents INTEGER NOT NULL, made_at TEXT NOT NULL)`)
   database.prepare(`INSERT INTO ${backupTable} VALUES(?,?,?)`).run(sha256, documents, made_at)

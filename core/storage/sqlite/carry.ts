@@ -1,5 +1,5 @@
-// What a restored file keeps of the one that it replaces: documents that forbid something, such as opt-outs. Restored
-// without them, the service would write to people who refused it after the backup was made.
+// Carries documents with prohibitions, such as opt-outs, from the replaced file to the restored file. Without them, the service
+// would write to people who opted out after the backup.
 import { copyFileSync, existsSync, rmSync } from "node:fs"
 import type { CollectionSpec, Document } from "../../contract/collection.ts"
 import type { Write } from "../../contract/store.ts"
@@ -7,15 +7,15 @@ import { systemClock } from "../../kernel/clock.ts"
 import { createStore, type StartedStore } from "../store.ts"
 import { createSqliteDriver } from "./driver.ts"
 
-/** Documents of one commit. */
+/** Documents per commit. */
 const batch = 500
 
-/** Copies documents of these collections from one file to another, which has none or an older version. Returns how many there are. */
+/** Copies documents of these collections into a file with missing or older versions of them. Returns the number of documents. */
 export async function carryDocuments(from: string, into: string, collections: readonly CollectionSpec[]): Promise<number> {
   const copy = `${from}.carried`
   removeFile(copy)
   try {
-    // A copy, since opening a store changes its file.
+    // Works on a copy, because opening a store changes its file.
     copyFileSync(from, copy)
     return await within(copy, collections, (source) => within(into, collections, (target) => copyAll(source, target)))
   } finally {

@@ -1,20 +1,19 @@
-// Carries the write-ahead log over into the file on a thread of its own, while the writer goes on. Where the log has
-// grown long, the writer is asked to carry over the little that came meanwhile, so that the log restarts: no commit
-// waits for more than that.
+// Checkpoints the write-ahead log into the file on a separate thread, while the writer continues. If the log is long, the writer
+// itself checkpoints the small rest, so the log can restart. Commits wait only for that rest.
 import type { LogState } from "./checkpointer.ts"
 import { StoreThread } from "./thread.ts"
 
-/** Pages in the log, roughly, after which a step is taken. */
+/** Approximate pages in the log before a step. */
 const stepPages = 2_000
-/** A group touches about as many pages besides those that its documents fill: of every index the last one. */
+/** Approximate additional pages of a group besides its documents: the last page of every index. */
 const groupPages = 20
 const charactersOfPage = 1_500
-/** Pages in the log at which it should restart: 64 MB. */
+/** Pages in the log before a restart of the log, about 64 MB. */
 const longLog = 8_192
 
 export interface CheckpointsOptions {
   readonly file: string
-  /** Has the writer carry over the rest, between two groups. */
+  /** Lets the writer checkpoint the rest, between two groups. */
   readonly finish: () => Promise<unknown>
 }
 
@@ -28,7 +27,7 @@ export class Checkpoints {
     this.#options = options
   }
 
-  /** To be told of each group that was written. */
+  /** Call this for each written group. */
   wrote(characters: number): void {
     this.#pages += groupPages + characters / charactersOfPage
     if (this.#pages < stepPages || this.#inFlight) return
@@ -53,10 +52,10 @@ export class Checkpoints {
       data: this.#options.file,
       onReply: ({ pages }) => {
         if (pages < longLog) done()
-        // What fails here fails at the next group too, and is told there.
+        // A failure here repeats at the next group and is reported there.
         else this.#options.finish().then(done, done)
       },
-      // Without the thread the writer carries all of it over itself, when the log is longer still.
+      // Without the thread, the writer checkpoints the whole log itself at a larger size.
       onDeath: () => {
         done()
         this.#thread = undefined

@@ -1,15 +1,15 @@
-// A checksum of all that a data file holds: every value of every row of every table, in the order in which the file
-// keeps them. Two files with the same sum hold the same documents.
+// A checksum of a whole data file: every value of every row of every table, in file order. Files with equal checksums have equal
+// documents.
 import { createHash, type Hash } from "node:crypto"
 import type { DatabaseSync, SQLOutputValue } from "node:sqlite"
 
 export interface Checksum {
   readonly sha256: string
-  /** Documents over all collections. */
+  /** Number of documents in all collections. */
   readonly documents: number
 }
 
-/** Tables that a backup adds of its own. */
+/** Table added by a backup. */
 export const backupTable = "_backup"
 
 export function checksumOf(database: DatabaseSync): Checksum {
@@ -21,13 +21,13 @@ export function checksumOf(database: DatabaseSync): Checksum {
   for (const { name } of tables) {
     if (name === backupTable) continue
     const rows = addTable(total, database, String(name))
-    // What begins with _ is the store's own memory.
+    // A name with the prefix _ is an internal table of the store.
     if (!String(name).startsWith("_")) documents += rows
   }
   return { sha256: total.digest("hex"), documents }
 }
 
-/** Values go in with type and length before them, so that no two different rows look alike. */
+/** Each value is hashed with its type and length, so different rows have different input. */
 function addTable(hash: Hash, database: DatabaseSync, table: string): number {
   hash.update(`table ${table.length}:${table}`)
   const statement = database.prepare(`SELECT * FROM "${table}"`)

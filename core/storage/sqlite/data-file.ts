@@ -1,14 +1,14 @@
-// The data file as the folder shows it: whether a store that was here is still here, before a new one would be made in
-// its place; and, while the service runs, whether commits still go to the file that the next start will open.
+// Checks the presence of the data file. At start it refuses to replace a lost store with a new store. At run time it checks that
+// commits go to the file of the next start.
 import { accessSync, closeSync, constants, existsSync, mkdirSync, openSync, type Stats, statSync } from "node:fs"
 import { dirname } from "node:path"
 
-/** What lies beside a data file: its log, and the number of its last commit (commit-counter.ts). */
+/** Files beside a data file: its log, and the number of its last commit. */
 const besideDataFile = ["-wal", "-commits"] as const
 
 /**
- * Makes the folder and an empty file where there never was a store. Throws where there was one and its file is gone, and
- * where the folder cannot be written to. `traces` are further files that tell of an earlier store.
+ * Creates the folder, and an empty file if there was no earlier store. Throws if an earlier store exists without its file, or if
+ * the folder is not writable. `traces` are further files of an earlier store.
  */
 export function claimDataFile(file: string, traces: readonly string[]): void {
   const folder = dirname(file)
@@ -25,7 +25,7 @@ export function claimDataFile(file: string, traces: readonly string[]): void {
       `The data file ${file} ${state}, but a store existed here: ${left.join(", ")} ${left.length === 1 ? "remains" : "remain"}. Restore the file, or a backup by \`millrace restore FILE\`. To start with an empty store, move the remaining files away, or set MILLRACE_DATA_DIR to another folder. Nothing was changed.`,
     )
   }
-  // Made here, so that SQLite gives the file and its log this mode.
+  // Created here, so SQLite uses this mode for the file and its log.
   writing(folder, () => closeSync(openSync(file, "a", 0o600)))
 }
 
@@ -45,13 +45,13 @@ function sizeOf(path: string): number {
   return statSync(path, { throwIfNoEntry: false })?.size ?? 0
 }
 
-/** Tells whether the file and its log are still those that were opened. A look costs about 5 µs. */
+/** Checks that the open file and its log still exist in place. A check takes about 5 µs. */
 export class OpenedFile {
   readonly #file: string
   readonly #inodes: readonly (readonly [path: string, inode: number])[]
   #bytes = 0
 
-  /** To be made when both are open. */
+  /** Create this after both files are open. */
   constructor(file: string) {
     this.#file = file
     this.#inodes = [file, `${file}-wal`].flatMap((path) => {
@@ -60,13 +60,13 @@ export class OpenedFile {
     })
   }
 
-  /** Undefined where all is as it should be, else what is not. */
+  /** Returns undefined, or a description of the fault. */
   gone(): string | undefined {
     for (const [path, inode] of this.#inodes) {
       const found: Stats | undefined = statSync(path, { throwIfNoEntry: false })
       if (found?.ino !== inode) return this.#tell(`${path} was deleted or moved`)
       if (path !== this.#file) continue
-      // It never shrinks while the service runs.
+      // The file never shrinks while the service runs.
       if (found.size < this.#bytes) return this.#tell(`${path} was truncated, from ${this.#bytes} to ${found.size} bytes,`)
       this.#bytes = found.size
     }

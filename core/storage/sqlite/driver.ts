@@ -1,4 +1,4 @@
-// The embedded driver: one SQLite file with one process that writes it, and threads here that read it.
+// The embedded driver: an SQLite file with a single writer process, and reader threads in this process.
 import type { CollectionSpec, Document } from "../../contract/collection.ts"
 import type { Commit, CommitResult } from "../../contract/store.ts"
 import { type Clock, systemClock } from "../../kernel/clock.ts"
@@ -15,30 +15,30 @@ import type { FileFault, LostCommits, WireOutcome } from "./wire.ts"
 import { faulty } from "./writer-thread.ts"
 
 export interface SqliteOptions {
-  /** Path of the data file; its folder is made. Beside it lie `-wal`, `-shm` and `.lock`. */
+  /** Path of the data file. The folder is created. Files beside it: `-wal`, `-shm`, `.lock` and `-commits`. */
   readonly file: string
-  /** Default: the system's. */
+  /** Default: the system's clock. */
   readonly clock?: Clock
-  /** Threads for queries, besides the one for look-ups by id; default 2. */
+  /** Reader threads for queries, in addition to the thread for look-ups by id. Default 2. */
   readonly readers?: number
-  /** Size at which the file stops growing and commits are refused as `unavailable`; default none. */
+  /** Maximum file size. At this size commits are refused with `unavailable`. Default unlimited. */
   readonly maxBytes?: number
-  /** Pause between steps of expiry when nothing more is due; default 1,000. */
+  /** Milliseconds between steps of expiry without due documents. Default 1,000. */
   readonly expireEveryMs?: number
-  /** Hears when the writing thread died and is started again. */
+  /** Called when the writer thread died and restarts. */
   readonly onWriterDeath?: (error: Error) => void
-  /** Files whose presence tells that there was a store before, so that none is made in place of one that is gone. */
+  /** Marker files of an earlier store. If any exists without the data file, the start fails instead of creating an empty store. */
   readonly traces?: readonly string[]
-  /** Hears at start that the log ended before the last commit that it once held. */
+  /** Called at start if the log ends before the last acknowledged commit. */
   readonly onLost?: (lost: LostCommits) => void
-  /** Hears that the file is damaged or gone, once; nothing is written from then on. undefined: it is back. */
+  /** Called once if the file is damaged or gone. All writes stop from then on. Called with undefined when the file is back. */
   readonly onFault?: (fault: FileFault | undefined) => void
-  /** Hears that documents of a collection were left out of an answer, or refused, since their text is not JSON. */
+  /** Called if documents were omitted from an answer or refused, because their text is not JSON. */
   readonly onUnreadable?: (collection: string) => void
 }
 
 export interface SqliteDriver extends StorageDriver {
-  /** Ends the writing thread as a crash would; for tests of what then happens. */
+  /** Ends the writer thread like a crash, for tests. */
   killWriter(): Promise<void>
 }
 
@@ -47,7 +47,7 @@ export function createSqliteDriver(options: SqliteOptions): SqliteDriver {
 }
 
 class Driver implements SqliteDriver {
-  // One writer writes one group at a time; the second waits in its queue, so that it need not wait for this thread.
+  // A writer writes a group at a time. The second group waits in the writer's queue, so the writer need not wait for this thread.
   readonly groupsInFlight = 2
   readonly keepsOrder = true
   readonly #options: SqliteOptions
@@ -75,7 +75,7 @@ class Driver implements SqliteDriver {
   }
 
   async stop(): Promise<void> {
-    // The last connection to close would carry the log over, which is not to be done to a damaged file.
+    // The last connection to close would checkpoint the log, and a damaged file must not be changed.
     if (this.#fault) await this.#owner.stop()
     await this.#readers?.stop()
     if (!this.#fault) await this.#owner.stop()
@@ -111,14 +111,14 @@ class Driver implements SqliteDriver {
     }
     const outcomes = cells.length === 0 ? [] : await this.#owner.group(packed(cells))
     const results = outcomes.map(toResult)
-    // Refused ones take their places again, first to last.
+    // Inserts the refused commits at their positions, in ascending order.
     for (const [index, error] of refused) results.splice(index, 0, error)
     return results
   }
 
   async ready(): Promise<void> {
     if (this.#fault?.reason === "storage_corrupt") throw faulty(this.#fault)
-    // However many ask at once, one probe is enough: each is a flush.
+    // Concurrent calls share a probe, because each probe is a flush.
     this.#probe ??= this.#owner.probe().finally(() => {
       this.#probe = undefined
     })
@@ -129,7 +129,7 @@ class Driver implements SqliteDriver {
     await this.#owner.kill()
   }
 
-  /** Damage stays; a file that was moved may come back. */
+  /** Damage is permanent. A moved file may come back. */
   #noticed(fault: FileFault | undefined): void {
     if (fault?.reason === this.#fault?.reason || this.#fault?.reason === "storage_corrupt") return
     this.#fault = fault

@@ -1,5 +1,4 @@
-// Removes documents whose time has come, a few at a time, so that no group of commits waits for more than a few
-// milliseconds of it.
+// Removes expired documents in small steps, so a group of commits waits at most a few milliseconds.
 import type { DatabaseSync, StatementSync } from "node:sqlite"
 import type { CollectionSpec } from "../../contract/collection.ts"
 import { columnAt, quoted } from "./keys.ts"
@@ -22,7 +21,7 @@ export class Expiry {
     })
   }
 
-  /** One step; true when more is due already. */
+  /** Runs a step. Returns true if more documents are due. */
   step(now: string): boolean {
     for (const { due, table } of this.#statements) {
       const rows = due.all(now)

@@ -1,8 +1,7 @@
-// Commits groups inside the writer thread: one transaction and one flush for each. Commits are first tried without
-// savepoints, which cost every page a copy; only when one fails after it has changed something is the group rolled
-// back and written again with a savepoint for each commit.
-// What went through is remembered (in memory, and a row a group in the file), so that a commit repeated after this
-// thread died, or by a caller, is answered as before and changes nothing.
+// Commits groups inside the writer thread, with a transaction and a flush per group. The first try uses no savepoints, because
+// savepoints copy every page. If a commit fails after a change, the group is rolled back and written again with a savepoint per
+// commit. Successful commits are remembered in memory and as a row per group in the file. A commit repeated by a caller, or after
+// a crash of this thread, returns its first outcome without a change.
 import type { DatabaseSync, StatementSync } from "node:sqlite"
 import { AppError } from "../../kernel/errors.ts"
 import { idKey } from "./id-key.ts"
@@ -11,7 +10,7 @@ import type { Organization, Organizations } from "./organizations.ts"
 import type { Table, Tables } from "./table.ts"
 import { type CommitCells, type WireChange, type WireOutcome, writeKinds } from "./wire.ts"
 
-/** Commits remembered at least. */
+/** Minimum number of remembered commits. */
 const remembered = 16_384
 
 class NeedsSavepoints extends Error {}
@@ -26,7 +25,7 @@ export class Groups {
   readonly #commit: StatementSync
   readonly #remember: StatementSync
   readonly #forget: StatementSync
-  /** The id of the last write and its key: an event's entry and its payload have the same. */
+  /** Id and key of the last write. An event's entry and its payload have the same id. */
   #id = ""
   #key: string | Uint8Array = ""
   #last = 0
@@ -47,12 +46,12 @@ export class Groups {
     }
   }
 
-  /** The number of the last group that is in the file. */
+  /** Number of the last group in the file. */
   get last(): number {
     return this.#last
   }
 
-  /** One outcome a commit. Throws what SQLite gave when the group as a whole could not be written; then nothing was. */
+  /** Returns an outcome per commit. Throws SQLite's error if the whole group failed. Nothing was then written. */
   write(commits: readonly CommitCells[]): WireOutcome[] {
     try {
       return this.#try(commits, false)
@@ -68,7 +67,7 @@ export class Groups {
     this.#begin.run()
     try {
       for (const cells of commits) {
-        // A copy: the id in hand is a slice of the whole group's text.
+        // Copies the id, because it is a slice of the whole group's text.
         const id = ` ${cells[0] as string}`.slice(1)
         const earlier = this.#done.get(id)
         const outcome = earlier ?? this.#one(cells, savepoints)
@@ -97,7 +96,7 @@ export class Groups {
       this.#apply(cells, progress)
     } catch (error) {
       if (!(error instanceof AppError)) throw error
-      // A first write that was refused has left nothing to take back.
+      // A refused first write has no changes to roll back.
       if (!savepoint && progress.created !== "") throw new NeedsSavepoints()
       if (savepoint) this.#database.exec("ROLLBACK TO one; RELEASE one")
       if (savepoint) this.#organizations.forget()
@@ -115,7 +114,7 @@ export class Groups {
       const table = this.#tables.at(cells[at + 1] as number)
       const organization = organizations[cells[at + 2] as number] as Organization
       const brings = cells[at] !== writeKinds.update && cells[at] !== writeKinds.remove
-      // Kind, table and organization; then what is bound behind the organization, or id and change.
+      // Kind, table and organization, followed by the remaining bound cells, or by id and change.
       const end = at + (brings ? 2 + table.width : 5)
       const created = brings ? this.#document(table, organization, cells, at, end) : change(table, organization, cells, at)
       progress.created += created ? "1" : "0"
@@ -143,7 +142,7 @@ export class Groups {
   }
 
   #prune(): void {
-    // By the hundred, so that the list is seldom shifted and the file seldom touched.
+    // Prunes in large steps, to rarely shift the list and rarely write to the file.
     if (this.#groups.length < 200 || this.#done.size < remembered * 1.25) return
     let count = 0
     while (this.#done.size > remembered && count < this.#groups.length - 1) {
@@ -155,12 +154,12 @@ export class Groups {
     try {
       this.#forget.run(this.#forgotten)
     } catch {
-      // Rows that stay are read once more at the next start and forgotten with later ones.
+      // Remaining rows are read again at the next start, and deleted later.
     }
   }
 }
 
-/** The number of the last group that is in the file; 0 where there never was one. */
+/** Returns the number of the last group in the file, or 0 without groups. */
 export function lastGroup(database: DatabaseSync): number {
   if (!database.prepare("SELECT 1 FROM sqlite_master WHERE name='_groups'").get()) return 0
   return Number(database.prepare("SELECT max(n) AS n FROM _groups").get()?.["n"] ?? 0)

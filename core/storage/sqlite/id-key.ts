@@ -1,7 +1,6 @@
-// What an id is stored and compared as. Most ids are canonical UUIDs and take 16 bytes instead of 36; random ones dirty
-// a page of their index each, so what they take there counts. Order stays that of the text for every id: any other
-// stands directly behind the greatest UUID that is less than it, followed by its own text; one below every UUID is text,
-// which SQLite puts before bytes.
+// Stored form of ids for comparison. Most ids are canonical UUIDs and need 16 bytes instead of 36. Random ids each touch a page
+// of their index, so the size matters. The order of keys equals the order of the id texts. Any other id is stored as the greatest
+// lower UUID followed by the id's own text. An id below every UUID is text, because SQLite sorts text before bytes.
 
 const length = 36
 const uuidBytes = 16
@@ -11,7 +10,7 @@ const a = 97
 const f = 102
 const dash = 45
 
-/** One value for one id, in the order of the ids by code point. */
+/** Returns the key of an id. Keys have the order of ids by code point. */
 export function idKey(id: string): string | Uint8Array {
   const fitting = fittingPrefix(id)
   if (fitting === length && id.length === length) return bytesOf(id)
@@ -19,7 +18,7 @@ export function idKey(id: string): string | Uint8Array {
   return below === undefined ? id : Buffer.concat([bytesOf(below), Buffer.from(id)])
 }
 
-/** The id that a key is of. */
+/** Returns the id of a key. */
 export function idOf(key: string | Uint8Array): string {
   if (typeof key === "string") return key
   const bytes = Buffer.from(key.buffer, key.byteOffset, key.byteLength)
@@ -28,7 +27,7 @@ export function idOf(key: string | Uint8Array): string {
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`
 }
 
-/** How many characters from the first on could begin a canonical UUID. */
+/** Returns the length of the prefix that could start a canonical UUID. */
 function fittingPrefix(id: string): number {
   const end = Math.min(id.length, length)
   for (let at = 0; at < end; at++) {
@@ -43,7 +42,7 @@ function bytesOf(uuid: string): Buffer {
   return Buffer.from(uuid.slice(0, 8) + uuid.slice(9, 13) + uuid.slice(14, 18) + uuid.slice(19, 23) + uuid.slice(24), "hex")
 }
 
-/** The largest UUID that sorts before a non-UUID id; undefined if there is none. */
+/** Returns the largest UUID before a non-UUID id, or undefined. */
 function greatestBelow(id: string, fitting: number): string | undefined {
   const prefix = id.slice(0, fitting)
   if (fitting === length) return prefix
@@ -52,7 +51,7 @@ function greatestBelow(id: string, fitting: number): string | undefined {
     const last = isDash(fitting) ? "-" : code > f ? "f" : "9"
     return filled(prefix + last)
   }
-  // Less than all that begin with the prefix: the greatest of those that begin with the one before it.
+  // The id is below all UUIDs with the prefix. Returns the greatest UUID with the preceding prefix.
   for (let at = fitting - 1; at >= 0; at--) {
     const digit = prefix.charCodeAt(at)
     if (isDash(at) || digit === lowest) continue

@@ -1,26 +1,26 @@
-// Keys: what a document is indexed, narrowed and ordered by. A key is a document's value at a path in one order over all
-// types, never NULL: absent and null as -Infinity, numbers, text, then blobs: objects, lists, false, true. Those of
-// indexed paths are read from the document at hand and stored in columns of their own (with expressions over the text,
-// SQLite parsed it for every index); those of other paths are such expressions.
+// Keys for the indexes, conditions and order of documents. A key is a document's value at a path, in a single order over all
+// types, and never NULL. Absent and null are -Infinity. Numbers, text and blobs follow, and blobs are objects, lists, false and
+// true. Keys of indexed paths are computed from the document and stored in columns. Expressions would make SQLite parse the text
+// for every index. Other paths use expressions.
 import type { CollectionSpec } from "../../contract/collection.ts"
 import type { Scalar } from "../../contract/store.ts"
 
 export type Bound = number | string | Uint8Array
-/** A cell of a row's columns: NULL where a column is not for this document. */
+/** A cell of a key column. NULL if the column does not apply to the document. */
 export type KeyCell = Bound | null
 
 const absent = Number.NEGATIVE_INFINITY
-// Each with a buffer of its own: a slice of Node's pool would be copied between threads with all of it.
+// Each key has its own buffer. A slice of Node's pool would copy the whole pool between threads.
 export const [falseKey, trueKey] = [Uint8Array.of(0x32), Uint8Array.of(0x33)]
 
-/** What a plain value is compared as. */
+/** Returns the key of a plain value. */
 export function keyOf(value: Scalar): Bound {
   if (value === null) return absent
   if (typeof value === "boolean") return value ? trueKey : falseKey
   return value
 }
 
-/** SQL for a document's key at a path that has no column; `data`: SQL for its text. */
+/** Returns SQL for the key at a path without a column. `data` is SQL for the document's text. */
 export function keySql(path: string, data = "data"): string {
   if (path === "id") return "id"
   const at = jsonPath(path)
@@ -28,13 +28,13 @@ export function keySql(path: string, data = "data"): string {
   return `CASE json_type(${data},${at}) WHEN 'object' THEN ${blob(0)} WHEN 'array' THEN ${blob(1)} WHEN 'false' THEN x'32' WHEN 'true' THEN x'33' ELSE ifnull(json_extract(${data},${at}),-9e999) END`
 }
 
-/** Quoted for SQL; each part quoted for SQLite's JSON functions. */
+/** Quotes the path for SQL, and each part for SQLite's JSON functions. */
 function jsonPath(path: string): string {
   const parts = path.split(".").map((part) => `."${part}"`)
   return `'$${parts.join("").replaceAll("'", "''")}'`
 }
 
-/** A path that SQL can speak of; others are left to the matcher. */
+/** Returns true if SQL can express the path. The matcher handles other paths. */
 export function isSpeakable(path: string): boolean {
   return !path.includes('"') && !path.includes("\\")
 }
@@ -47,17 +47,17 @@ export function indexedPaths(spec: CollectionSpec): Set<string> {
   return new Set(spec.indexes.flatMap((index) => [...pathsOf(index), ...Object.keys(index.only ?? {})]).filter((path) => path !== "id"))
 }
 
-/** A key in SQL. */
+/** Returns a key as SQL. */
 export function literalOf(key: Bound): string {
   if (typeof key === "object") return `x'${Buffer.from(key).toString("hex")}'`
   return typeof key === "number" ? String(key) : `'${key.replaceAll("'", "''")}'`
 }
 
-/** A column beside the document: the key at an indexed path, whether a sparse index's first field is there, or when it expires. */
+/** A column beside the document: the key at an indexed path, the presence of a sparse index's first field, or the expiry time. */
 export interface KeyColumn {
   readonly kind: "key" | "has" | "expires"
   readonly path: string
-  /** Not quoted. */
+  /** Unquoted. */
   readonly name: string
 }
 
@@ -72,12 +72,12 @@ export function columnsOf(spec: CollectionSpec): KeyColumn[] {
 
 export function columnAt(kind: KeyColumn["kind"], path: string): KeyColumn {
   if (!isSpeakable(path)) throw new Error(`Path "${path}" holds a quotation mark or a backslash and cannot be indexed.`)
-  // SQLite's names know no case, paths do: every capital is marked.
+  // SQLite's names ignore case but paths do not, so every capital is marked.
   const marked = path.replaceAll(/[\^A-Z]/g, "^$&")
   return { kind, path, name: kind === "key" ? `$${marked}` : `${kind} $${marked}` }
 }
 
-/** The column of such a name; undefined where no key stands in it. */
+/** Returns the key column with this name. Returns undefined if the name is not a key column. */
 export function columnNamed(name: string): KeyColumn | undefined {
   const { kind = "key", path } = /^(?:(?<kind>has|expires) )?\$(?<path>.+)$/s.exec(name)?.groups ?? {}
   return path === undefined ? undefined : { kind: kind as KeyColumn["kind"], path: path.replaceAll(/\^(.)/gs, "$1"), name }
@@ -87,12 +87,12 @@ export function quoted({ name }: KeyColumn): string {
   return `"${name}"`
 }
 
-/** Reads what stands beside a document: whether a list is met (`multi`), then a cell for each column. */
+/** Reads the cells beside a document: `multi`, then a cell per column. */
 export type ReadKeys = (document: object, cells: { push(cell: KeyCell): unknown }) => void
 
 /**
- * Appends `multi` and the columns' cells. `multi` is 1 where an indexed path meets a list, which has many values where
- * the key is one, or text that SQLite would not compare as JavaScript does; such documents pass every narrowing.
+ * Appends `multi` and the cells of the columns. `multi` is 1 if an indexed path contains a list, with many values for one key. It
+ * is also 1 for text that SQLite compares differently from JavaScript. These documents pass every SQL condition.
  */
 export function keyReader(columns: readonly KeyColumn[]): ReadKeys {
   const steps: Step[] = columns.map(({ kind, path }) => ({ read: cellOf[kind], isKey: kind === "key", parts: path.split(".") }))
@@ -116,7 +116,7 @@ const cellOf: Record<KeyColumn["kind"], (value: unknown) => KeyCell> = {
   expires: (value) => (typeof value === "string" ? value : null),
 }
 
-/** Stands for what a path would lead to inside a list: SQL's paths end there. */
+/** Marks a path that continues inside a list, because SQL's paths end there. */
 const withinList = Symbol("within a list")
 
 function isMany(value: unknown): boolean {
@@ -124,7 +124,7 @@ function isMany(value: unknown): boolean {
   return value === withinList || Array.isArray(value)
 }
 
-/** The value that JSON text of the document has at a path; undefined where there is none. */
+/** Returns the value at a path of the document's JSON, or undefined. */
 function valueAt(document: object, parts: readonly string[]): unknown {
   let value: unknown = document
   for (let at = 0; at < parts.length; at++) {
@@ -136,7 +136,7 @@ function valueAt(document: object, parts: readonly string[]): unknown {
   return value
 }
 
-/** What JSON makes of a value, where that is another: no Infinity, no functions, dates as text. */
+/** Returns the JSON form of a value if it differs: no Infinity, no functions, dates as text. */
 function asWritten(value: unknown): unknown {
   switch (typeof value) {
     case "string":
@@ -144,7 +144,7 @@ function asWritten(value: unknown): unknown {
     case "undefined":
       return value
     case "number":
-      // Without the sign of -0, which JSON does not keep.
+      // Drops the sign of -0, because JSON does not keep it.
       return Number.isFinite(value) ? value + 0 : null
     case "object":
       if (value === null || Array.isArray(value)) return value

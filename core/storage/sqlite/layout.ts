@@ -1,5 +1,5 @@
-// Opens the data file for writing and lays it out: tables, columns and indexes that are missing are made, those no
-// longer declared are dropped, and a table of the first layout is converted. Every problem is gathered before it throws.
+// Opens the data file for writing and updates its layout. It creates missing tables, columns and indexes, drops undeclared ones,
+// and converts tables of the first layout. It throws with all problems at once.
 import { existsSync } from "node:fs"
 import { DatabaseSync } from "node:sqlite"
 import type { CollectionSpec } from "../../contract/collection.ts"
@@ -13,28 +13,28 @@ import { shapeOf } from "./shape.ts"
 
 export interface FileSettings {
   readonly file: string
-  /** Beyond this the file does not grow and commits are refused as `unavailable`. */
+  /** Maximum file size. At this size commits are refused with `unavailable`. */
   readonly maxBytes?: number | undefined
 }
 
-/** Files made earlier keep the size they have. With 4,096 an event took a third less of the log, and 3 to 5 µs more of the writer. */
+/** Existing files keep their page size. With 4,096 an event took a third less of the log, and 3 to 5 µs more of the writer. */
 const pageBytes = 8_192
-/** Bytes of the write-ahead log after which the writer carries all of it over itself; most often checkpoints.ts was before it. */
+/** Bytes of the write-ahead log before the writer checkpoints all of it. Usually checkpoints.ts does it earlier. */
 const checkpointBytes = 128 << 20
-/** Of the layout that is written here; files of earlier ones have 0. */
+/** Version of this layout. Files of earlier layouts have 0. */
 const layoutVersion = 3
 
 export function openForWriting({ file, maxBytes }: FileSettings): DatabaseSync {
-  // Made by who claims it (data-file.ts): when this thread is started again, a missing one must not be replaced by an empty one.
+  // data-file.ts creates the file. On a restart of this thread, an empty file must not replace a missing file.
   if (!existsSync(file)) throw new Error("it no longer exists")
   const database = new DatabaseSync(file)
   database.exec(`PRAGMA page_size=${pageBytes}; PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA busy_timeout=5000`)
   checkWhole(database, file)
   const bytes = numberOf(database, "page_size")
-  // SQLite looks through the whole cache at the end of every commit that has split a page: a cache of 64 MB cost an event 4 µs more.
+  // SQLite scans the whole cache at the end of every commit with a page split. A cache of 64 MB cost an event 4 µs more.
   database.exec(`PRAGMA temp_store=MEMORY; PRAGMA cache_size=-16384; PRAGMA wal_autocheckpoint=${Math.floor(checkpointBytes / bytes)}`)
   database.exec("PRAGMA journal_size_limit=268435456")
-  // What is removed or shortened is overwritten where its page is written anyway; whole pages that become free are not.
+  // Overwrites deleted data in pages that are written anyway, but not in whole freed pages.
   database.exec("PRAGMA secure_delete=FAST")
   if (maxBytes !== undefined) database.exec(`PRAGMA max_page_count=${Math.max(1, Math.floor(maxBytes / bytes))}`)
   return database
@@ -64,7 +64,7 @@ export function layOut(database: DatabaseSync, collections: readonly CollectionS
   }
   const tables = tableNames(database)
   const isNew = (spec: CollectionSpec) => !tables.has(spec.name) && !tables.has(leftToConvert(spec).slice(1, -1))
-  // One flush for all of a new store, in place of one for each table and index.
+  // A new store needs a single flush, instead of a flush per table and index.
   database.exec("BEGIN IMMEDIATE")
   each(collections.filter(isNew), (spec) => createCollection(database, spec))
   if (database.isTransaction) database.exec("COMMIT")
@@ -112,7 +112,7 @@ function dropIndexes(database: DatabaseSync, spec: CollectionSpec): void {
   for (const { name } of found) if (!wanted.has(String(name))) database.exec(`DROP INDEX "${name}"`)
 }
 
-/** Columns of paths that are indexed now and were not, or the other way round. */
+/** Adds columns of newly indexed paths, and drops columns of paths without an index. */
 function alignColumns(database: DatabaseSync, spec: CollectionSpec): void {
   const table = tableOf(spec)
   const present = new Set(columnNames(database, table))
@@ -123,10 +123,10 @@ function alignColumns(database: DatabaseSync, spec: CollectionSpec): void {
   database.exec("BEGIN IMMEDIATE")
   try {
     for (const column of missing) database.exec(`ALTER TABLE ${table} ADD COLUMN ${quoted(column)}`)
-    // A column may be all that has the value of a document that was left out of its text.
+    // A column may have the only copy of a value that the document's text omits.
     const columns = [...present].flatMap((name) => columnNamed(name) ?? [])
     backfill(database, spec, shapeOf(spec, phrasesOf(database, spec.name), columns))
-    // Dropped, not left: one that is declared again must not be believed to be filled.
+    // Drops unused columns, because a later declaration must not treat them as filled.
     for (const name of unwanted) database.exec(`ALTER TABLE ${table} DROP COLUMN "${name}"`)
     database.exec("COMMIT")
   } catch (error) {

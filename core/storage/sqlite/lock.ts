@@ -1,5 +1,5 @@
-// One process to a data file. A second, empty database beside it is held locked by SQLite for as long as the process
-// lives; the operating system drops the lock with the process, also on kill -9.
+// Allows a single process per data file. SQLite locks a second, empty database beside the file for the life of the process. The
+// operating system releases the lock with the process, even after kill -9.
 import { closeSync, openSync } from "node:fs"
 import { DatabaseSync } from "node:sqlite"
 
@@ -7,7 +7,7 @@ export interface FileLock {
   release(): void
 }
 
-/** Throws when another process (or another store of this one) holds the file. */
+/** Throws if another process (or another store of this process) has locked the file. */
 export function lockFile(file: string): FileLock {
   closeSync(openSync(`${file}.lock`, "a", 0o600))
   const database = new DatabaseSync(`${file}.lock`)

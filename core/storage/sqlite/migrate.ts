@@ -1,6 +1,5 @@
-// Fills what an earlier start left unfilled: key columns declared since, and tables of the first layout, which had the
-// organization and the id as text and their keys in expressions. Those are renamed and moved over in steps, so that the
-// file grows by little and a start that was cut short goes on where it ended.
+// Fills new key columns, and converts tables of the first layout. These had text for organization and id, and expressions for
+// keys. They are renamed and moved in steps, so the file grows little, and an interrupted start can continue.
 import type { DatabaseSync } from "node:sqlite"
 import type { CollectionSpec } from "../../contract/collection.ts"
 import { parsedJson } from "../../kernel/json.ts"
@@ -13,7 +12,10 @@ import { documentColumns, type Shape, shapeOf, storedText, wholeText } from "./s
 
 const documentsPerStep = 1_000
 
-/** Registers SQL functions: `mr_org(text)`, `mr_id(text)`, and `mr_cell(collection, data, at)`: 0 is `multi`, then the columns. */
+/**
+ * Registers SQL functions: `mr_org(text)`, `mr_id(text)` and `mr_cell(collection, data, at)`. Cell 0 is `multi`, and the columns
+ * follow.
+ */
 export function defineKeyFunctions(database: DatabaseSync, collections: readonly CollectionSpec[], organizations: Organizations): void {
   const readers = new Map(collections.map((spec) => [spec.name, keyReader(columnsOf(spec))]))
   let [lastName, lastText]: [unknown, unknown] = [undefined, undefined]
@@ -29,7 +31,7 @@ export function defineKeyFunctions(database: DatabaseSync, collections: readonly
   })
 }
 
-/** Where a table of the first layout waits for its conversion: no collection has such a name. */
+/** Name of a first-layout table until its conversion. No collection can have this name. */
 export function leftToConvert(spec: CollectionSpec): string {
   return `"${spec.name} of the first layout"`
 }
@@ -39,11 +41,11 @@ export function firstLayout(database: DatabaseSync, spec: CollectionSpec): boole
   return columns.some((row) => row["type"] === "TEXT")
 }
 
-/** Moves the documents that wait; their rows keep their numbers, and so their order. */
+/** Moves the remaining documents. Rows keep their numbers, and so their order. */
 export function convert(database: DatabaseSync, spec: CollectionSpec): void {
   const [from, to] = [leftToConvert(spec), tableOf(spec)]
   if (!database.prepare("SELECT 1 FROM sqlite_master WHERE type='table' AND name=?").get(from.slice(1, -1))) return
-  // Its indexes serve nothing any more, and would be kept up with every step.
+  // Drops the old indexes. They are unused, and each step would update them.
   const indexes = database
     .prepare("SELECT name FROM sqlite_master WHERE type='index' AND tbl_name=? AND sql IS NOT NULL")
     .all(from.slice(1, -1))
@@ -67,7 +69,7 @@ export function convert(database: DatabaseSync, spec: CollectionSpec): void {
   }
 }
 
-/** Reads every column again, and writes the text as this version does; `present`: what earlier texts leave out. */
+/** Recomputes every column, and writes the text in the current form. `present` describes the omissions of earlier texts. */
 export function backfill(database: DatabaseSync, spec: CollectionSpec, present: Shape): void {
   const columns = columnsOf(spec)
   const names = ["multi", ...columns.map(quoted), "data"]
@@ -79,7 +81,7 @@ export function backfill(database: DatabaseSync, spec: CollectionSpec, present: 
       const [id, found] = [String(organization), row as readonly KeyCell[]]
       const document = parsedJson(wholeText(present, id, found)) as object | undefined
       ;[lastRow, cells] = [n, []]
-      // Of a damaged one there is what its columns have, and its text stays as it is.
+      // A damaged document keeps its text and the values of its columns.
       readKeys(document ?? (JSON.parse(wholeText(present, id, ["{}", ...found.slice(1)])) as object), cells)
       cells.push(document ? shorten(storedText(shape, document, id)) : (found[0] as string))
     }

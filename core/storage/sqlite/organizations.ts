@@ -1,5 +1,5 @@
-// Organizations as the small numbers that stand for them in every table and index. Global collections have the number
-// of the empty id. Numbers are given inside the transaction at hand and known from then on, unless it is taken back.
+// Maps organizations to small numbers for tables and indexes. Global collections have the number of the empty id. Numbers are
+// assigned within the current transaction, and cached unless it is rolled back.
 import type { DatabaseSync, StatementSync } from "node:sqlite"
 
 export interface Organization {
@@ -7,7 +7,7 @@ export interface Organization {
   readonly id: string
 }
 
-/** Numbers kept at hand; more are looked up again. */
+/** Maximum cached numbers. Others are looked up again. */
 const maxKnown = 100_000
 
 export class Organizations {
@@ -25,7 +25,7 @@ export class Organizations {
     return this.#known.get(id) ?? this.#learn(id)
   }
 
-  /** To be called whenever a transaction, or a part of one, was taken back. */
+  /** Call this after a rollback of a transaction or a part of it. */
   forget(): void {
     this.#known.clear()
   }
@@ -34,7 +34,7 @@ export class Organizations {
     if (this.#known.size >= maxKnown) this.#known.clear()
     const row = this.#find.get(id)
     const n = Number(row ? row["n"] : this.#make.run(id).lastInsertRowid)
-    // A copy: the id may be a slice of a whole group's text.
+    // Copies the id, because it may be a slice of a whole group's text.
     this.#known.set(Buffer.from(id).toString(), n)
     return n
   }

@@ -1,5 +1,5 @@
-// The one process that may change the data file: it holds the lock, keeps the writing thread alive and has it remove what
-// expired, in steps that queue behind the groups that came meanwhile.
+// Owner of the data file, the only process that may change it. It has the lock, restarts the writer thread and runs expiry in
+// steps. These steps queue behind waiting groups.
 
 import type { CollectionSpec } from "../../contract/collection.ts"
 import { type Clock, timestamp } from "../../kernel/clock.ts"
@@ -15,15 +15,15 @@ import { WriterThread } from "./writer-thread.ts"
 
 export interface OwnerOptions extends FileSettings {
   readonly clock: Clock
-  /** Pause between steps of expiry when nothing more is due. */
+  /** Milliseconds between steps of expiry without due documents. */
   readonly expireEveryMs: number
-  /** Hears when the writing thread died and is started again. */
+  /** Called when the writer thread died and restarts. */
   readonly onWriterDeath: (error: Error) => void
-  /** Files whose presence tells that there was a store before. */
+  /** Marker files of an earlier store. */
   readonly traces: readonly string[]
-  /** Hears that the log ended before the last commit that it once held. */
+  /** Called if the log ends before the last acknowledged commit. */
   readonly onLost: (lost: LostCommits) => void
-  /** Hears that the file can no longer be used as it is; undefined when it can again. */
+  /** Called if the file has become unusable. Called with undefined when it is usable again. */
   readonly onFault: (fault: FileFault | undefined) => void
 }
 
@@ -39,7 +39,7 @@ export class FileOwner {
     this.#checkpoints = new Checkpoints({ file: options.file, finish: () => this.#ask({ kind: "checkpoint" }) })
   }
 
-  /** Locks and opens the file and lays out what is missing. Throws with every problem it found. */
+  /** Locks and opens the file, and creates the missing layout. Throws with all problems. */
   async start(collections: readonly CollectionSpec[]): Promise<void> {
     const { file, maxBytes } = this.#options
     claimDataFile(file, this.#options.traces)
@@ -63,24 +63,27 @@ export class FileOwner {
     this.#release()
   }
 
-  /** Commits a packed group (packed.ts); one outcome each, in order. Throws `unavailable` when the group may be repeated. */
+  /**
+   * Commits a packed group (packed.ts). Returns an outcome per commit, in order. Throws `unavailable` if the group may be
+   * repeated.
+   */
   async group(group: string): Promise<readonly WireOutcome[]> {
     const { results = [] } = await this.#ask({ kind: "group", group })
     try {
       this.#checkpoints.wrote(group.length)
     } catch (error) {
-      // The group is written: its commits succeeded.
+      // The group is written, so its commits succeeded.
       throwUncaught(error)
     }
     return results
   }
 
-  /** Resolves when a commit could be made now. */
+  /** Resolves if a commit is possible now. */
   async probe(): Promise<void> {
     await this.#ask({ kind: "probe" })
   }
 
-  /** For tests: ends the writing thread as a crash would. */
+  /** Ends the writer thread like a crash, for tests. */
   async kill(): Promise<void> {
     await this.#thread?.kill()
   }
@@ -100,7 +103,7 @@ export class FileOwner {
     this.#cancelExpiry = clock.after(expireEveryMs, () => {
       this.#expire().then(
         () => this.#lock && this.#expireLater(),
-        // A full disk or a stop: the next round says so again, or there is none.
+        // The disk is full or the store stops. A next round, if any, reports the error again.
         () => this.#lock && this.#expireLater(),
       )
     })

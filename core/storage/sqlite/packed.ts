@@ -1,8 +1,8 @@
-// Cells as text, so that a group of commits passes to the writing thread as one string: a list of as many values costs
-// each of them a look, on both sides. A cell is a mark and a length in the head; its text stands in the body.
+// Packs cells as text, so a group of commits passes to the writer thread as a single string. A list of values would cost a check
+// per value on both sides. The head has a mark and a length per cell, and the body has its text.
 import type { KeyCell } from "./keys.ts"
 
-/** Of text, numbers (JavaScript's own spelling), bytes (hex) and NULL. */
+/** Marks of text, numbers (JavaScript's own spelling), bytes (hex) and NULL. */
 const marks = { text: "s", number: "n", bytes: "x", none: "-" } as const
 
 export class CellPacker {
@@ -25,7 +25,7 @@ export class CellPacker {
 const commitEnd = ";"
 const headEnd = "\n"
 
-/** Lists of cells as one string. */
+/** Packs lists of cells into a string. */
 export function packed(lists: readonly { readonly head: string; readonly body: string }[]): string {
   let head = ""
   let body = ""
@@ -38,7 +38,7 @@ export function packed(lists: readonly { readonly head: string; readonly body: s
 
 const codes = { text: 115, number: 110, bytes: 120, none: 45, commitEnd: 59, zero: 48, nine: 57 }
 
-/** The lists again. Their strings are slices that keep the whole text alive: copy what is to be kept. */
+/** Unpacks the lists. Their strings are slices that keep the whole text in memory, so copy stored strings. */
 export function unpacked(all: string): KeyCell[][] {
   const end = all.indexOf(headEnd)
   const lists: KeyCell[][] = []

@@ -1,17 +1,17 @@
-// Phrases: pieces of JSON that most documents of a collection repeat, the names of their fields above all, of which the
-// text in the file has one character each. JSON has no control characters in its text, so those that are not white space
-// are free for it. Which of them stands for which phrase is kept in the file: a declaration may change, or another order.
+// Phrases are frequent pieces of JSON in a collection, mainly field names. The file's text has a single character for each
+// phrase. JSON text has no control characters, so control characters except white space are free for this. The file stores the
+// phrase of each character, because a declaration or its order may change.
 import type { DatabaseSync } from "node:sqlite"
 import type { CollectionSpec } from "../../contract/collection.ts"
 
-/** By the code of the character that stands for each; plain data, since it passes to threads. */
+/** Phrases by character code. Plain data, because it passes to threads. */
 export type Phrases = readonly (string | undefined)[]
 
 /** Without tab, line feed and carriage return. */
 const codes = Array.from({ length: 31 }, (_, at) => at + 1).filter((code) => ![9, 10, 13].includes(code))
 const ofPhrases = new RegExp(`[${String.fromCharCode(1)}-${String.fromCharCode(31)}]`, "g")
 
-/** Gives each phrase that is declared now a character, as long as there are any; what a character stands for never changes. */
+/** Assigns a character to each declared phrase while characters are free. An assigned character never changes. */
 export function layOutPhrases(database: DatabaseSync, { name, phrases = [] }: CollectionSpec): void {
   if (phrases.length === 0) return
   const known = phrasesOf(database, name)
@@ -45,7 +45,7 @@ export function allPhrases(database: DatabaseSync): ReadonlyMap<string, Phrases>
   return all
 }
 
-/** Puts characters in the place of phrases, each once, where they stand in the order of their declaration: one walk through the text. */
+/** Replaces each phrase at most once, in declaration order, in a single pass through the text. */
 export function shortener({ phrases = [] }: CollectionSpec, known: Phrases): (text: string) => string {
   const sought = phrases.flatMap((phrase) =>
     known.includes(phrase) ? [{ phrase, character: String.fromCharCode(known.indexOf(phrase)) }] : [],
@@ -63,7 +63,7 @@ export function shortener({ phrases = [] }: CollectionSpec, known: Phrases): (te
   }
 }
 
-/** The text again. */
+/** Restores the phrases of a text. */
 export function lengthened(text: string, phrases: Phrases): string {
   return phrases.length === 0 ? text : text.replace(ofPhrases, (character) => phrases[character.charCodeAt(0)] ?? character)
 }

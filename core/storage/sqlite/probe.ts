@@ -1,22 +1,21 @@
-// Answers whether a commit could be made now, by making one. A commit of one page may find room where a group does not:
-// on a disk that is just full some fit and most do not. So once a group was refused, what is written is as large as
-// groups are, until that has gone through.
+// Checks by a write that a commit is possible now. On a nearly full disk a small commit may fit while most groups do not. After a
+// refused group, the probe is therefore as large as groups, until it succeeds.
 import type { DatabaseSync, StatementSync } from "node:sqlite"
 
 const minBytes = 1 << 20
 const maxOwedBytes = 8 << 20
-/** A group counts as at least this many. */
+/** Minimum bytes of a group in the calculation. */
 const groupBytes = 128 << 10
 
 export class Probe {
   readonly #small: StatementSync
   readonly #large: StatementSync
   readonly #takeBack: StatementSync
-  /** Whether a group was refused since the last probe that found room. */
+  /** True if a group was refused since the last successful probe. */
   #isFull = false
-  /** Bytes of the largest group refused since then. */
+  /** Bytes of the largest refused group since then. */
   #largest = 0
-  /** Bytes of groups refused, less those of groups written. A disk that refused many groups must have room for as many. */
+  /** Bytes of refused groups minus bytes of written groups. After many refused groups, a disk must have room for as many. */
   #owed = 0
 
   constructor(database: DatabaseSync) {
@@ -25,22 +24,22 @@ export class Probe {
     this.#takeBack = database.prepare("DELETE FROM _probe WHERE n=2")
   }
 
-  /** To be told of each group that could not be written. */
+  /** Call this for each refused group. */
   refused(bytes: number): void {
     this.#isFull = true
     this.#largest = Math.max(this.#largest, bytes)
     this.#owed = Math.min(maxOwedBytes, this.#owed + Math.max(bytes, groupBytes))
   }
 
-  /** To be told of each group that was written. */
+  /** Call this for each written group. */
   wrote(bytes: number): void {
     if (this.#owed > 0) this.#owed = Math.max(0, this.#owed - Math.max(bytes, groupBytes))
   }
 
-  /** Throws what refused it. */
+  /** Throws the reason for a refusal. */
   write(): void {
     if (this.#isFull) {
-      // The pages of its indexes come on top.
+      // Doubled, because the index pages of a group need additional space.
       this.#large.run(Math.max(minBytes, this.#owed, 2 * this.#largest))
       this.#takeBack.run()
       this.#isFull = false

@@ -1,5 +1,5 @@
-// Turns a query into SQL. SQL narrows by organization, id and indexed paths and puts in order; what the filter means
-// exactly is decided by match.ts, called for each document that the narrowing leaves.
+// Translates a query to SQL. SQL selects by organization, id and indexed paths, and sorts. match.ts applies the exact filter to
+// each selected document.
 import type { CollectionSpec } from "../../contract/collection.ts"
 import type { Filter, Scalar } from "../../contract/store.ts"
 import type { DriverQuery } from "../driver.ts"
@@ -12,13 +12,13 @@ import type { WireLookUp, WireQuery } from "./wire.ts"
 
 type Narrowing = { sql: string; binds: Bound[]; ids?: true }
 
-/** Of longer lists nothing is narrowed by: every document would be looked at for each of them. */
+/** Longer lists do not narrow the query, because SQLite would compare every document with each value. */
 const maxListed = 1_024
-/** The limit of a count that has none. */
+/** Limit of a count without a limit. */
 const allOf = 2_147_483_647
 /** SQL for the text of a document with its phrases (reader.ts). */
 const plainText = "mr_plain(data)"
-/** Of a list that an index serves value by value. */
+/** Maximum values of a list with an index search per value. */
 const maxMerged = 32
 
 export function toWire(query: Omit<DriverQuery, "sort" | "after"> & Partial<DriverQuery>, deadline: number): WireQuery {
@@ -27,7 +27,7 @@ export function toWire(query: Omit<DriverQuery, "sort" | "after"> & Partial<Driv
   const merged = listed && listed.values.length <= maxMerged ? listed : undefined
   const conditions = [...conjuncts(query.filter)].filter(([, condition]) => merged === undefined || condition !== merged.condition)
   const narrow = conditions.flatMap(([path, condition]) =>
-    // As text to the reader: a list of keys as bytes takes ten times as long to pass to another thread.
+    // Ids pass to the reader as text. A list of byte keys takes ten times as long to pass to another thread.
     path === "id" ? narrowings("id", condition).map((one) => ({ ...one, ids: true as const })) : [],
   )
   const sparse = new Set(query.collection.indexes.flatMap((index) => (index.sparse ? pathsOf(index).slice(0, 1) : [])))
@@ -51,7 +51,7 @@ export function toWire(query: Omit<DriverQuery, "sort" | "after"> & Partial<Driv
   }
 }
 
-/** What asks for one document by its id, and for nothing else; undefined for any other query. */
+/** Returns a look-up for a query of a single document by its id. Returns undefined for any other query. */
 export function toLookUp({ collection, organization = "", filter, after }: DriverQuery): WireLookUp | undefined {
   const { id } = filter as { id?: unknown }
   if (!isPlainText(id) || after || Object.keys(filter).length !== 1) return undefined
@@ -59,11 +59,10 @@ export function toLookUp({ collection, organization = "", filter, after }: Drive
 }
 
 /**
- * SQL of a query, and what it binds; rows begin with what `documentColumns` names. `multi`: whether the organization has
- * documents in the table that no key narrows.
- *
- * A list of values is one ordered search of an index for each of them, which SQLite merges as it goes: for `key IN (…)` it
- * would walk an index of the order asked for, which may be all of the collection.
+ * Returns the SQL of a query and its bound values. Rows begin with the columns of `documentColumns`. `multi` is true if the
+ * organization has documents outside of every key condition.
+ * A list of values becomes an ordered index search per value, and SQLite merges the searches. For `key IN (…)` SQLite would walk
+ * an index in the requested order, possibly over the whole collection.
  */
 export function statementOf(query: WireQuery, shape: Shape, multi: boolean): { readonly sql: string; readonly binds: readonly Bound[] } {
   const conditions = [`org=${organizationSql}`, ...query.narrow.map(({ sql }) => (multi ? `(${sql} OR multi IS NOT NULL)` : sql))]
@@ -73,14 +72,14 @@ export function statementOf(query: WireQuery, shape: Shape, multi: boolean): { r
     ...(query.after?.binds ?? []),
   ]
   if (query.after) conditions.push(query.after.sql)
-  // With an id and no other filter there is one document at most, and nothing to call for. Where SQL says all, the call is for
-  // the deadline alone, now and then.
+  // With an id and no other filter there is at most a single document, so no call is necessary. If SQL is exact, the call only
+  // checks the deadline from time to time.
   if (query.filter && (multi || !query.exact)) conditions.push(`mr_matches(${documentColumns(shape)})`)
   else if (query.filter || query.narrow.length === 0) conditions.push("(n&255 OR mr_matches(n))")
   if (query.soundOnly) conditions.push("mr_sound(data)")
   const where = conditions.join(" AND ")
   if (query.count) {
-    // Without a limit that is ever reached, a third less.
+    // An effectively unlimited count takes a third less time this way.
     if (query.limit >= allOf) return { sql: `SELECT count(*) AS n FROM ${query.table} WHERE ${where}`, binds: own }
     return { sql: `SELECT count(*) AS n FROM (SELECT 1 FROM ${query.table} WHERE ${where} LIMIT ?)`, binds: [...own, query.limit] }
   }
@@ -104,7 +103,7 @@ export function statementOf(query: WireQuery, shape: Shape, multi: boolean): { r
   return { sql: `${searches.join(" UNION ALL ")} ${inOrder((_, at) => `k${at}`)} LIMIT ?`, binds: [...binds, query.limit] }
 }
 
-/** A condition that names the values of a path, which an index has before what the order is by. */
+/** Returns a condition with a list of values for a path, if an index has this path before the sort keys. */
 function listedIn(
   spec: CollectionSpec,
   filter: Filter,
@@ -128,7 +127,7 @@ function listedIn(
   return undefined
 }
 
-/** A value that an index is for alone: SQLite takes that index where it reads the value. */
+/** Returns a literal condition for a partial index. SQLite uses a partial index only if it sees the literal value. */
 function byLiteral({ indexes }: CollectionSpec, path: string, condition: unknown): Narrowing[] | undefined {
   if (condition === undefined || !indexes.some(({ only }) => only?.[path] === condition)) return undefined
   return [{ sql: `${quoted(columnAt("key", path))}=${literalOf(keyOf(condition as Scalar))}`, binds: [] }]
@@ -136,12 +135,12 @@ function byLiteral({ indexes }: CollectionSpec, path: string, condition: unknown
 
 function byKey(path: string, condition: unknown, sparse: boolean): Narrowing[] {
   const narrow = narrowings(quoted(columnAt("key", path)), condition)
-  // A sparse index is used where the query says that the document is in it.
+  // SQLite uses a sparse index only if the query requires the document's presence in it.
   if (sparse && impliesPresence(condition)) narrow.push({ sql: `${quoted(columnAt("has", path))} IS NOT NULL`, binds: [] })
   return narrow
 }
 
-/** Whether SQL's narrowing is all that the filter says, of documents without a list at a path that is indexed. */
+/** Returns true if SQL's conditions equal the filter, for documents without a list at an indexed path. */
 function isExact(filter: Filter, indexed: ReadonlySet<string>): boolean {
   return Object.entries(filter).every(([key, condition]) => {
     if (key === "$and") return (condition as readonly Filter[]).every((each) => isExact(each, indexed))
@@ -158,12 +157,12 @@ function isEquality(condition: unknown): boolean {
   })
 }
 
-/** Whether a path that has such a value is there. */
+/** Returns true if a match requires a value at the path. */
 function impliesPresence(condition: unknown): boolean {
   return isConditions(condition) ? condition["$eq"] !== undefined && condition["$eq"] !== null : isNarrow(condition) && condition !== null
 }
 
-/** Whether the filter is `{ id: text }`, or a list of ids, alone (or empty), for which SQL's narrowing is exact. */
+/** Returns true if the filter is empty, or only an id or a list of ids. SQL is exact for these. */
 function isById(filter: Filter): boolean {
   const keys = Object.keys(filter)
   return keys.length === 0 || (keys.length === 1 && keys[0] === "id" && (isPlainText(filter["id"]) || isListOfIds(filter["id"])))
@@ -188,7 +187,7 @@ function narrowings(key: string, condition: unknown): Narrowing[] {
   return Object.entries(condition).flatMap(([operator, operand]) => narrowing(key, operator, operand, isClosed) ?? [])
 }
 
-/** A range from one to another text, or number. */
+/** Returns true for a range with two ends of the same type, text or number. */
 function hasBothEnds({ $gt, $gte = $gt, $lt, $lte = $lt }: Readonly<Record<string, unknown>>): boolean {
   return $gte !== undefined && typeof $gte === typeof $lte
 }
@@ -197,7 +196,7 @@ function narrowing(key: string, operator: string, operand: unknown, isClosed: bo
   if (operator === "$eq" && isNarrow(operand)) return { sql: `${key}=?`, binds: [keyOf(operand)] }
   if (operator === "$in" && Array.isArray(operand) && operand.length <= maxListed && operand.every(isNarrow)) {
     const binds = operand.map(keyOf)
-    // Few lengths make few statements, which are kept prepared.
+    // Pads to powers of two, so few distinct statements stay prepared.
     while (binds.length > 0 && (binds.length & (binds.length - 1)) !== 0) binds.push(binds[0] as Bound)
     return { sql: `${key} IN (${binds.map(() => "?").join(",")})`, binds }
   }
@@ -208,7 +207,10 @@ function narrowing(key: string, operator: string, operand: unknown, isClosed: bo
   return undefined
 }
 
-/** The other end of a range that has one: of two, SQLite may begin at the farther. Ids are all text, in any storage form. */
+/**
+ * Returns the limits of the operand's type, for a range with a single end. With two ends SQLite may start at the farther end. Ids
+ * are always text, in any stored form.
+ */
 function endsOfType(key: string, operand: string | number): readonly [least: string, beyond: string] {
   if (key === "id") return ["TRUE", "TRUE"]
   return typeof operand === "number" ? [`${key}>-9e999`, `${key}<''`] : [`${key}>=''`, `${key}<x''`]
@@ -218,25 +220,25 @@ function isNarrow(value: unknown): value is Scalar {
   return isScalar(value) && (typeof value !== "string" || isPlainText(value))
 }
 
-/** Text that SQLite compares as JavaScript has it. */
+/** Returns true for text that SQLite compares like JavaScript. */
 function isPlainText(value: unknown): value is string {
   return typeof value === "string" && value.isWellFormed() && !value.includes("\0")
 }
 
 function orderSql(path: string, { scope, expires }: CollectionSpec, indexed: ReadonlySet<string>): string {
   if (indexed.has(path)) return quoted(columnAt("key", path))
-  // Where the text of a document does not have it.
+  // Paths that a document's text omits.
   if (path === "organization_id" && scope === "organization") return "(SELECT id FROM _organizations WHERE n=org)"
   if (path === expires) return `ifnull(${quoted(columnAt("expires", path))},${keySql(path, plainText)})`
   return isSpeakable(path) ? keySql(path, plainText) : "NULL"
 }
 
-/** An id is compared as it is stored. */
+/** Converts an id to its stored form for comparison. */
 function asId(value: Bound): Bound {
   return typeof value === "string" ? idKey(value) : value
 }
 
-/** What comes after the values given, in the order asked for. */
+/** Returns the condition for documents after the values in the sort order. */
 function following(
   { collection }: Pick<DriverQuery, "collection">,
   sort: DriverQuery["sort"],
@@ -254,6 +256,6 @@ function following(
     all.push(...binds.slice(0, last + 1))
     return [...keys.slice(0, last).map((equal) => `${equal}=?`), `${key}${signs[last]}?`].join(" AND ")
   })
-  // The first condition follows from the others; it is what an index can begin at.
+  // The first condition follows from the others. It is the start of the index search.
   return { sql: `${keys[0]}${signs[0]}=? AND (${steps.map((step) => `(${step})`).join(" OR ")})`, binds: all }
 }

@@ -1,6 +1,6 @@
-// The main thread's end of the readers. One thread answers look-ups by id only, so that none waits behind a long
-// query; the others answer everything else, one query at a time. Each is started where something waits for it: until
-// then the first answers look-ups too. What waits is bounded by number.
+// Reader threads from the main thread's side. A thread answers only look-ups by id, so look-ups never wait for a long query. The
+// other threads answer all other reads, one query at a time. Threads start on demand. Until the look-up thread starts, the first
+// query thread also answers look-ups. The number of waiting reads is bounded.
 import type { Json } from "../../contract/collection.ts"
 import { AppError } from "../../kernel/errors.ts"
 import { parsedJson } from "../../kernel/json.ts"
@@ -17,14 +17,14 @@ interface Asked {
 
 const maxWaiting = 10_000
 const lookUpsAtOnce = 64
-/** Where reads still wait then, another thread is started: to start one takes longer than most queries. */
+/** Milliseconds of waiting before another thread starts, because a start takes longer than most queries. */
 const startAfterMs = 5
 
-/** Reads that a thread was asked for together. */
+/** Reads in a single request to a thread. */
 interface Batch {
   readonly asked: readonly Asked[]
   settled: number
-  /** Lists of the answer that has not ended; undefined for a text that is not JSON. */
+  /** Lists of the unfinished answer. undefined for a text that is not JSON. */
   lists: (readonly Json[] | undefined)[]
 }
 
@@ -56,7 +56,7 @@ class Lane {
     this.#thread.ask(asked.map(({ query }) => query))
   }
 
-  /** A query that runs is cut short. */
+  /** Aborts a running query. */
   async stop(): Promise<void> {
     const thread = this.#thread
     this.#thread = undefined
@@ -69,7 +69,7 @@ class Lane {
       data: this.#data,
       onReply: (reply) => {
         const batch = this.#inHand
-        // Later, so that each reply is parsed in a turn of its own.
+        // Delayed, so each reply is parsed in its own turn.
         if (reply.hasMore) setImmediate(() => this.#thread === thread && thread.ask("more"))
         else {
           this.#inHand = undefined
@@ -103,9 +103,9 @@ class Lane {
 }
 
 export interface ReaderHooks {
-  /** The file can no longer be read as it is. */
+  /** The file has become unreadable. */
   readonly onFault: (fault: FileFault) => void
-  /** Documents of a table were left out of an answer: their text is not JSON. */
+  /** Documents of a table were omitted from an answer, because their text is not JSON. */
   readonly onUnreadable: (table: string) => void
 }
 
@@ -163,7 +163,7 @@ export class ReaderPool {
     }
   }
 
-  /** Not at once: to wake the thread costs more than to read, and the same turn of the event loop may bring more look-ups. */
+  /** Delayed, because a wake-up of the thread costs more than a read, and the same turn may add look-ups. */
   #sendLater(): void {
     if (this.#sending) return
     this.#sending = true
@@ -208,7 +208,7 @@ export class ReaderPool {
   }
 }
 
-/** One list of several; most answers have one. */
+/** Joins the lists of an answer. Most answers have a single list. */
 function joined(lists: readonly (readonly Json[] | undefined)[]): readonly Json[] | "unreadable" {
   const sound = lists.filter((list) => list !== undefined)
   if (sound.length < lists.length) return "unreadable"

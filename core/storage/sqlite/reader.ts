@@ -1,6 +1,5 @@
-// A thread that reads: one read-only connection, one list of queries at a time. A registered function in every
-// condition decides what matches and throws once the deadline has passed, since SQLite's statements cannot be
-// interrupted from outside the thread.
+// Reader thread with a read-only connection. It handles a list of queries at a time. A registered function in every condition
+// decides about matches, and throws after the deadline. SQLite's statements cannot be interrupted from outside the thread.
 import { DatabaseSync, type StatementSync } from "node:sqlite"
 import type { Json } from "../../contract/collection.ts"
 import { type Matcher, matcher } from "../match.ts"
@@ -16,10 +15,10 @@ import type { ReaderData, ReaderReply, ReaderRequest, WireError, WireLookUp, Wir
 
 const maxStatements = 500
 
-/** What a read has of the thread though it has waited past its deadline: a machine that stood still refuses none that needs no more. */
+/** Minimum milliseconds of a read, even after its deadline. After a pause of the machine, a short read still succeeds. */
 const ownMs = 20
 
-/** The main thread parses as much in a few milliseconds. */
+/** The main thread parses this many characters in a few milliseconds. */
 const maxReplyCharacters = 500_000
 
 class DeadlinePassed extends Error {}
@@ -38,7 +37,7 @@ class Reader implements Serving<ReaderRequest, ReaderReply> {
   #deadline = 0
   #calls = 0
   #queries: Iterator<WireRead> = [].values()
-  /** Texts of documents that the last reply left out. */
+  /** Document texts left for the next reply. */
   #left: string[] = []
 
   constructor({ file, shapes }: ReaderData) {
@@ -50,9 +49,9 @@ class Reader implements Serving<ReaderRequest, ReaderReply> {
       Object.entries(shapes).map(([table, shape]) => [table, { ...shape, phrases: phrases.get(table.replaceAll('"', "")) ?? [] }]),
     )
     const plain = (data: unknown) => this.#plain(data)
-    // Not deterministic: it must be called for every document, also where its argument does not change.
+    // Declared as not deterministic, so SQLite calls it for every document, even with constant arguments.
     this.#database.function("mr_matches", { varargs: true }, (...row) => this.#matchesRow(row as readonly KeyCell[]))
-    // One damaged document must not hide those around it.
+    // A damaged document must not hide the other documents.
     this.#database.function("mr_sound", (data) => (this.#parsed(plain(data)) === undefined ? 0 : 1))
     this.#database.function("mr_plain", { deterministic: true }, plain)
   }
@@ -91,7 +90,7 @@ class Reader implements Serving<ReaderRequest, ReaderReply> {
     return document !== undefined && this.#matches(document) ? 1 : 0
   }
 
-  /** The text of a document with its phrases; SQL asks for one several times in a row. */
+  /** Returns a document's text with its phrases. Cached, because SQL requests the same text several times in a row. */
   #plain(data: unknown): string {
     const text = String(data)
     if (text !== this.#lastText) {
@@ -130,7 +129,7 @@ class Reader implements Serving<ReaderRequest, ReaderReply> {
     try {
       return read()
     } catch (error) {
-      // SQLite's error may differ; the clock tells a timeout.
+      // SQLite's error may differ, so the clock decides about a timeout.
       if (error instanceof DeadlinePassed || now() > this.#deadline) return late()
       if (isDamage(error)) {
         const told = `The data file ${this.#file} is damaged: ${error instanceof Error ? error.message : String(error)}.`
@@ -193,7 +192,7 @@ class Reader implements Serving<ReaderRequest, ReaderReply> {
     return statement
   }
 
-  /** A statement whose rows are lists of cells. */
+  /** Returns a statement with rows as lists of cells. */
   #preparedForRows(sql: string): StatementSync {
     const statement = this.#prepared(sql)
     statement.setReturnArrays(true)
@@ -203,7 +202,7 @@ class Reader implements Serving<ReaderRequest, ReaderReply> {
 
 serve((data: ReaderData) => new Reader(data))
 
-/** How many of the texts fit into the room; one at least, if there are any. */
+/** Returns how many texts fit into the room, at least a single text if there are any. */
 function fitting(texts: readonly string[], room: number): number {
   let characters = 0
   const first = texts.findIndex(({ length }, at) => {

@@ -1,6 +1,6 @@
-// How a collection lies in SQLite: one rowid table (documents of a kilobyte made a WITHOUT ROWID table a sixth slower)
-// with the organization as a number, the id as its key (id-key.ts), a column for every key (keys.ts) and the document as
-// JSON text; indexes begin with the organization and end with the id.
+// SQLite layout of a collection. A rowid table has the organization as a number, the id as its key (id-key.ts), a column per key
+// (keys.ts) and the document as JSON text. For documents of a kilobyte, a WITHOUT ROWID table was a sixth slower. Indexes begin
+// with the organization and end with the id.
 import { createHash } from "node:crypto"
 import type { CollectionSpec } from "../../contract/collection.ts"
 import { columnAt, columnsOf, keyOf, literalOf, pathsOf, quoted } from "./keys.ts"
@@ -10,28 +10,31 @@ export function tableOf(spec: CollectionSpec): string {
   return `"${spec.name}"`
 }
 
-/** Columns of a row in the order in which cells are bound: organization, id, multi, the keys, the document. */
+/** Columns of a row in binding order: organization, id, multi, the keys, the document. */
 export function rowColumns(spec: CollectionSpec): string[] {
   return ["org", "id", "multi", ...columnsOf(spec).map(quoted), "data"]
 }
 
-/** SQL for the number that an organization's id stands for in the tables. */
+/** SQL for the number of an organization's id. */
 export const organizationSql = "(SELECT n FROM _organizations WHERE id=?)"
 
 export interface NamedIndex {
   readonly name: string
   readonly sql: string
   readonly paths: readonly string[]
-  /** What SQLite says when a write breaks it; only of unique ones. */
+  /** SQLite's message for a violation. Only for unique indexes. */
   readonly violation: string | undefined
 }
 
-/** What SQLite says when an id is taken. */
+/** Returns SQLite's message for a duplicate id. */
 export function idViolation(spec: CollectionSpec): string {
   return violationOf(spec, ["id"])
 }
 
-/** Every index of a collection but the one on (organization, id). Names follow from what an index is, so a changed one is another. */
+/**
+ * Returns every index of a collection except the index on (organization, id). Names depend on the definition, so a changed index
+ * has another name.
+ */
 export function indexesOf(spec: CollectionSpec): NamedIndex[] {
   const table = tableOf(spec)
   const named = (kind: string, body: string, paths: readonly string[], violation?: string): NamedIndex => {
@@ -43,7 +46,7 @@ export function indexesOf(spec: CollectionSpec): NamedIndex[] {
     const paths = pathsOf(index)
     const names = paths.map((path) => (path === "id" ? "id" : columnAt("key", path).name))
     const keys = names.map((name, at) => `"${name}"${index.fields[at]?.startsWith("-") ? " DESC" : ""}`)
-    // The id ends the order, unless it stands in it already.
+    // The id ends the order, unless the index already contains it.
     const end = index.unique || paths.includes("id") ? "" : `,id${index.fields.at(-1)?.startsWith("-") ? " DESC" : ""}`
     const conditions = Object.entries(index.only ?? {}).map(
       ([path, value]) => `${quoted(columnAt("key", path))}=${literalOf(keyOf(value))}`,

@@ -1,15 +1,14 @@
-// A thread's own end of what thread.ts starts: it opens what it is given, answers what it is asked, in order, and may then be
-// given the next.
+// Thread side of thread.ts. It opens its data and answers requests in order. After `close` it may receive other data.
 import { type MessagePort, parentPort } from "node:worker_threads"
 
 export interface Serving<Request, Reply> {
-  /** Sent once it is open. */
+  /** Sent after the open. */
   readonly greeting?: Reply
   answer(request: Request): Reply
   close(): void
 }
 
-/** What `open` throws ends the thread. */
+/** An error of `open` ends the thread. */
 export function serve<Data, Request, Reply>(open: (data: Data) => Serving<Request, Reply>): void {
   parentPort?.on("message", ({ data, port }: { data: Data; port: MessagePort }) => {
     const serving = open(data)

@@ -1,14 +1,14 @@
-// What the text of a document leaves out because columns of its row have it: the id, the organization, and indexed values
-// at the top of the document that their column gives back as they were. A text that has them all the same, as earlier
-// versions wrote it, is read alike: of a name that comes twice JSON takes the last value.
+// The parts of a document that its text omits, because columns of its row have them: the id, the organization, and top-level
+// indexed values that the column preserves exactly. Texts of earlier versions include these parts and read the same, because JSON
+// uses the last value of a repeated name.
 import type { CollectionSpec } from "../../contract/collection.ts"
 import { idOf } from "./id-key.ts"
 import { columnsOf, falseKey, type KeyCell, type KeyColumn, quoted, trueKey } from "./keys.ts"
 import { lengthened, type Phrases } from "./phrases.ts"
 
-/** Plain data, since it passes to the threads that read. */
+/** Plain data, because it passes to the reader threads. */
 export interface Shape {
-  /** Documents carry the id of their organization. */
+  /** True if documents have the id of their organization. */
   readonly scoped: boolean
   readonly fields: readonly ShapeField[]
   readonly phrases: Phrases
@@ -16,9 +16,9 @@ export interface Shape {
 
 interface ShapeField {
   readonly name: string
-  /** Quoted, for SQL. */
+  /** Quoted for SQL. */
   readonly column: string
-  /** The column has text alone. */
+  /** True if the column contains only text. */
   readonly onlyText: boolean
 }
 
@@ -33,12 +33,12 @@ export function shapeOf(spec: CollectionSpec, phrases: Phrases = [], columns: re
   return { scoped: spec.scope === "organization", fields: [...fields.values()], phrases }
 }
 
-/** Columns to select for `wholeText`, the text of the document first. */
+/** Returns the columns to select for `wholeText`, with the document's text first. */
 export function documentColumns({ fields }: Shape): string {
   return ["data", "id", ...fields.map(({ column }) => column)].join(",")
 }
 
-/** JSON of the document without what its row has beside it, its phrases as they are. */
+/** Returns JSON of the document without the parts in its row. Phrases are not replaced. */
 export function storedText({ scoped, fields }: Shape, document: object, organization: string | undefined): string {
   const rest: Record<string, unknown> = { ...document, id: undefined }
   if (scoped && rest["organization_id"] === organization) rest["organization_id"] = undefined
@@ -46,7 +46,7 @@ export function storedText({ scoped, fields }: Shape, document: object, organiza
   return JSON.stringify(rest)
 }
 
-/** JSON of the whole document; `row` is what `documentColumns` selects. Not JSON where the stored text is damaged. */
+/** Returns JSON of the whole document from a row of `documentColumns`. The result is not JSON if the stored text is damaged. */
 export function wholeText({ scoped, fields, phrases }: Shape, organization: string, row: readonly KeyCell[]): string {
   const data = lengthened(String(row[0]), phrases)
   let text = `{"id":${JSON.stringify(idOf(row[1] as string | Uint8Array))}`
@@ -58,13 +58,13 @@ export function wholeText({ scoped, fields, phrases }: Shape, organization: stri
   return data === "{}" ? `${text}}` : `${text},${data.slice(1)}`
 }
 
-/** Whether `jsonOf` makes the same value of the cell that is kept for it. */
+/** Returns true if `jsonOf` restores the same value from its cell. */
 function isGivenBack(value: unknown, onlyText: boolean): boolean {
   if (typeof value === "string") return value.isWellFormed() && !value.includes("\0")
   return !onlyText && (typeof value === "boolean" || Number.isFinite(value))
 }
 
-/** JSON of the value that a cell was read from; undefined where the text has it, or nothing has. */
+/** Returns JSON of a cell's value. Returns undefined if the text has the value, or there is no value. */
 function jsonOf(cell: KeyCell): string | undefined {
   if (typeof cell === "string") return JSON.stringify(cell)
   if (typeof cell === "number") return Number.isFinite(cell) ? String(cell) : undefined

@@ -1,5 +1,5 @@
-// Turns a commit into cells for the writer thread, once, when it is made: text and keys are read while the documents
-// are at hand, and the length of the text is what queues are bounded by.
+// Encodes a commit for the writer thread once, at its creation. It reads text and keys from the documents. The text's length
+// bounds the queues.
 import type { CollectionSpec } from "../../contract/collection.ts"
 import type { Commit, NewestWinsWrite, Write } from "../../contract/store.ts"
 import { AppError } from "../../kernel/errors.ts"
@@ -10,16 +10,16 @@ import { type Shape, shapeOf, storedText } from "./shape.ts"
 import { type WireChange, writeKinds } from "./wire.ts"
 
 export interface EncodedCommit extends StagedCommit {
-  /** CommitCells, packed. */
+  /** Packed CommitCells. */
   readonly cells: { readonly head: string; readonly body: string }
 }
 
 interface StagedTable {
-  /** Among the tables. */
+  /** Index of the table. */
   readonly index: number
   readonly readKeys: ReadKeys
   readonly shape: Shape
-  /** Whether a key is of the organization, which the store adds to the document given. */
+  /** True if a key uses the organization. The store adds the organization to the document. */
   readonly readsOrganization: boolean
 }
 
@@ -38,7 +38,7 @@ export class Staging {
     )
   }
 
-  /** Throws `invalid_argument` where the commit holds what JSON cannot. */
+  /** Throws `invalid_argument` if the commit contains values outside JSON. */
   encode(commit: Commit): EncodedCommit {
     const { id, writes } = commit
     const organizations = organizationsOf(writes)
@@ -83,14 +83,14 @@ export class Staging {
   }
 }
 
-/** The document to store: a merge's with its position, as a missing row is stored. */
+/** Returns the document to store. A merge includes its position, in the form of a new row. */
 function documentOf(write: (Write & { kind: "insert" }) | NewestWinsWrite, { readsOrganization }: StagedTable): object {
   const { doc, organization } = write
   const whole = readsOrganization && organization !== undefined ? { ...doc, organization_id: organization } : doc
   return write.kind === "newest_wins" ? { ...whole, position: write.position, column_positions: {} } : whole
 }
 
-/** The organizations that writes are for, each once; "" for none. */
+/** Returns the distinct organizations of the writes. "" means no organization. */
 function organizationsOf(writes: readonly Write[]): string[] {
   const organizations: string[] = []
   for (const { organization = "" } of writes) if (!organizations.includes(organization)) organizations.push(organization)

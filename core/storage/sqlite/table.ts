@@ -1,5 +1,5 @@
-// Writes of one collection inside the writer thread, by statements prepared once. Whether a document was made is
-// returned; what refuses a write is thrown as AppError, anything else (a full disk) as SQLite gave it.
+// Writes of a collection inside the writer thread, with prepared statements. A write returns true if it created a document. A
+// refused write throws an AppError. Any other error, such as a full disk, is SQLite's own error.
 import type { DatabaseSync, StatementSync } from "node:sqlite"
 import type { CollectionSpec } from "../../contract/collection.ts"
 import type { NewestWinsWrite } from "../../contract/store.ts"
@@ -17,12 +17,15 @@ import type { WireChange } from "./wire.ts"
 
 const uniqueViolations = new Set([2067, 1555])
 
-/** What is bound for a row: organization, id, multi, the keys, the document's text. */
+/** Bound cells of a row: organization, id, multi, the keys, the document's text. */
 type RowCells = KeyCell[]
-/** A row that is there: what `documentColumns` names, then its number. */
+/** Cells of an existing row: the columns of `documentColumns`, then the row's number. */
 type FoundCells = readonly KeyCell[]
 
-/** The tables of all collections, in their order; each is made when a write first names it, since most are not written to for long. */
+/**
+ * The tables of all collections in order. A table is prepared on its first write, because most tables have no writes for a long
+ * time.
+ */
 export class Tables {
   readonly #database: DatabaseSync
   readonly #collections: readonly CollectionSpec[]
@@ -45,13 +48,13 @@ export class Tables {
 }
 
 export class Table {
-  /** Cells of a row. */
+  /** Number of cells in a row. */
   readonly width: number
   readonly #spec: CollectionSpec
   readonly #readKeys: ReadKeys
   readonly #shape: Shape
   readonly #shorten: (text: string) => string
-  /** Where in a row the cells stand that the text of the document leaves out. */
+  /** Positions in a row of the cells that the document's text omits. */
   readonly #places: readonly number[]
   readonly #violations = new Map<string, readonly string[]>()
   readonly #insert: StatementSync
@@ -95,9 +98,9 @@ export class Table {
     return this.#unique(this.#keep, this.#shortened(row))
   }
 
-  /** `row` is what is stored where there is none yet. */
+  /** `row` is the row to insert if there is no row yet. */
   merge(organization: Organization, key: string | Uint8Array, row: RowCells): boolean {
-    // Where something else than the id is unique, a repeat could be refused for that instead of being found.
+    // With further unique indexes, a repeated insert could fail on another index. Reads the existing row first in this case.
     const stored = this.#violations.size > 1 ? this.#find(organization, key) : undefined
     if (!stored && this.keep(row)) return true
     const found = stored ?? this.#find(organization, key)
@@ -150,7 +153,7 @@ export class Table {
     return this.#select.get(organization.n, key) as unknown as FoundCells | undefined
   }
 
-  /** Stores a document that `apply` changes; indexes are touched only where a key is another than before. */
+  /** Stores a document changed by `apply`. Indexes are updated only if a key changed. */
   #change(found: FoundCells, document: Stored, organization: Organization, apply: () => unknown): void {
     const before = this.#keysOf(document)
     apply()
@@ -161,7 +164,7 @@ export class Table {
     else this.#unique(this.#update, [...after, data, row])
   }
 
-  /** Throws `data_loss` for what is not JSON, so that the commit fails and its neighbours do not. */
+  /** Throws `data_loss` for text that is not JSON. Only this commit fails. */
   #parsed(found: FoundCells, organization: Organization): Stored {
     try {
       return JSON.parse(wholeText(this.#shape, organization.id, found)) as Stored
@@ -176,7 +179,7 @@ export class Table {
     return keys
   }
 
-  /** Whether the condition holds; throws where it does not and must. */
+  /** Returns true if the condition holds. Throws if a required condition fails. */
   #meets(id: string, document: Stored, { where, optional }: WireChange): boolean {
     if (!where || matcher(where)(document)) return true
     if (optional) return false
@@ -201,7 +204,7 @@ export class Table {
     })
   }
 
-  /** Whether a row was changed; a taken unique key is thrown as `already_exists`. */
+  /** Returns true if a row changed. Throws `already_exists` for a duplicate unique key. */
   #unique(statement: StatementSync, cells: readonly KeyCell[]): boolean {
     try {
       return statement.run(...cells).changes === 1

@@ -1,14 +1,14 @@
-// Threads of the embedded store, seen from the main thread: each serves one open file at a time, over a port of its own
-// (serve.ts is its other end).
+// Threads of the embedded store from the main thread's side. Each thread serves an open file at a time over its own port.
+// serve.ts is the other side.
 import { MessageChannel, type MessagePort, Worker } from "node:worker_threads"
 import { allDone } from "../../kernel/promises.ts"
 
-/** Threads that serve nothing, by script. Undefined: none are kept. */
+/** Idle threads by script. Undefined if idle threads are not reused. */
 let kept: Map<string, Worker[]> | undefined
 
 /**
- * Whether a thread whose file was closed waits for the next one until the process ends, for what opens one store after the
- * other: to start one takes 25 ms of the processor. `false` ends those that wait.
+ * Reuses a thread after its file is closed, until the process ends. It serves programs that open several stores in sequence,
+ * because a thread's start takes 25 ms of CPU time. `false` ends the idle threads.
  */
 export async function keepStoreThreads(isKept: boolean): Promise<void> {
   const waiting = kept
@@ -18,10 +18,10 @@ export async function keepStoreThreads(isKept: boolean): Promise<void> {
 
 export interface StoreThreadOptions<Reply> {
   readonly name: string
-  /** What the script opens. */
+  /** Data for the script. */
   readonly data: unknown
   readonly onReply: (reply: Reply) => void
-  /** Hears that the thread ended without being closed. */
+  /** Called if the thread ended without `close`. */
   readonly onDeath: (error: Error) => void
 }
 
@@ -55,7 +55,7 @@ export class StoreThread<Request, Reply> {
     this.#port.postMessage(request)
   }
 
-  /** Once it has answered all that it was asked. */
+  /** Closes the thread after all its answers. */
   async close(): Promise<void> {
     const isAlive = await new Promise<boolean>((resolve) => {
       this.#closed = resolve
@@ -70,12 +70,12 @@ export class StoreThread<Request, Reply> {
     } else await this.#worker.terminate()
   }
 
-  /** At once, as a crash would. */
+  /** Ends the thread immediately, like a crash. */
   async kill(): Promise<void> {
     await this.#worker.terminate()
   }
 
-  /** The process may end while it is open. */
+  /** Lets the process end while the thread is open. */
   unref(): void {
     this.#worker.unref()
     this.#port.unref()

@@ -1,13 +1,13 @@
-// What passes between the main thread and the threads that hold the file.
+// Messages between the main thread and the threads with the open file.
 import type { Filter, Update } from "../../contract/store.ts"
 import type { ErrorCode, ErrorDetails } from "../../kernel/errors.ts"
 import type { Bound, KeyCell } from "./keys.ts"
 import type { Shape } from "./shape.ts"
 
 /**
- * One commit as a flat list: its id, how many organizations and each of them, then its writes. A write begins with kind,
- * table and organization (by position in that list). Then follow, for kinds that bring a document: id, `multi`, the
- * keys, the document's text; for changes: id, a WireChange as JSON.
+ * A commit as a flat list: its id, the number of organizations, the organizations, and its writes. A write begins with kind,
+ * table and organization (an index into that list). A write with a document continues with id, `multi`, the keys and the
+ * document's text. A change continues with id and a WireChange as JSON.
  */
 export type CommitCells = readonly KeyCell[]
 
@@ -27,82 +27,82 @@ export interface WireError {
   readonly details: ErrorDetails
 }
 
-/** For a commit: a digit a write (1: made a document), or what refused it. */
+/** For a commit: a digit per write (1: created a document), or the error. */
 export type WireOutcome = string | WireError
 
 export type WriterRequest =
-  /** A CommitCells for each commit, packed (packed.ts). */
+  /** Packed CommitCells of each commit (packed.ts). */
   | { readonly kind: "group"; readonly group: string }
   | { readonly kind: "expire"; readonly now: string }
   | { readonly kind: "probe" }
-  /** Carries over what is left of the log. */
+  /** Checkpoints the rest of the log. */
   | { readonly kind: "checkpoint" }
 
-/** What the writer is asked; its reply has the same number. */
+/** A request to the writer. The reply has the same number. */
 export interface SentRequest {
   readonly seq: number
   readonly request: WriterRequest
 }
 
-/** Why the file can no longer be used as it is. */
+/** Reason for an unusable file. */
 export interface FileFault {
   readonly reason: "storage_corrupt" | "storage_missing"
   readonly message: string
 }
 
-/** Commits that the log held once and no longer does. */
+/** Commits that the log contained earlier and has lost. */
 export interface LostCommits {
   readonly groups: number
-  /** When the last of them was committed. */
+  /** Time of the last lost commit. */
   readonly at: string
-  /** A copy of the log as it was found; undefined where it could not be made. */
+  /** Path of a copy of the damaged log. undefined if the copy failed. */
   readonly log: string | undefined
 }
 
 export interface WriterReply {
   readonly seq: number
-  /** In the first reply: what the log has lost since it was written. */
+  /** In the first reply: commits that the log has lost. */
   readonly lost?: LostCommits | undefined
-  /** Of a group, one for each commit. */
+  /** For a group: a result per commit. */
   readonly results?: readonly WireOutcome[]
-  /** Of an expiry step: whether more is due. */
+  /** For an expiry step: true if more documents are due. */
   readonly more?: boolean
-  /** Set when the whole request failed. */
+  /** Set if the whole request failed. */
   readonly failure?: string
-  /** With `failure`: the disk, or the space that the file may take, is full. */
+  /** With `failure`: the disk, or the maximum file size, is full. */
   readonly full?: boolean
-  /** With `failure`: set where no further request can go through until somebody has seen to the file. */
+  /** With `failure`: all further requests fail until an operator repairs the file. */
   readonly fault?: FileFault
 }
 
 export interface WireQuery {
   readonly table: string
   readonly organization: string
-  /** Conditions that the documents sought fulfil, one list entry each, and what they bind; ids as they are written. */
+  /** Conditions for the documents, each with its bound values. Ids are in text form. */
   readonly narrow: readonly { readonly sql: string; readonly binds: readonly Bound[]; readonly ids?: true }[]
-  /** Whether a narrowing fails for documents marked `multi`. */
+  /** True if a condition may exclude documents marked `multi`. */
   readonly narrowsKeys: boolean
-  /** The exact filter; undefined where the narrowing is exact. */
+  /** The exact filter. undefined if the conditions are exact. */
   readonly filter: Filter | undefined
-  /** The narrowing is exact for documents that are not marked `multi`. */
+  /** The conditions are exact for documents without the mark `multi`. */
   readonly exact: boolean
-  /** SQL of each key that the answer is in order of. */
+  /** SQL of each sort key. */
   readonly order: readonly { readonly key: string; readonly descends: boolean }[]
-  /** The key has one of these values; an index has them each in the order asked for. */
+  /** The key has one of these values. An index has the documents of each value in the requested order. */
   readonly merge: { readonly key: string; readonly values: readonly Bound[] } | undefined
-  /** What is found is put in order, in place of being sought in that order. */
+  /** Sorts the results instead of an index walk in that order. */
   readonly sorts: boolean
-  /** SQL of what comes after a place in the order, and what it binds. */
+  /** SQL for the documents after a position in the order, and its bound values. */
   readonly after: { readonly sql: string; readonly binds: readonly Bound[] } | undefined
   readonly limit: number
   readonly count: boolean
-  /** Leave out documents whose text is not JSON; set when an answer was found to hold one. */
+  /** Omits documents whose text is not JSON. Set after an answer contained a damaged document. */
   readonly soundOnly?: boolean
-  /** In milliseconds of process.hrtime, which all threads share. */
+  /** In milliseconds of process.hrtime, a clock shared by all threads. */
   readonly deadline: number
 }
 
-/** The document that has an id: little to pass on, since there is nothing to compare or put in order. */
+/** A look-up of a document by id. It is a small message without filter and order. */
 export interface WireLookUp {
   /** The table. */
   readonly lookUp: string
@@ -110,30 +110,30 @@ export interface WireLookUp {
   readonly id: string
 }
 
-/** Which organizations have documents in a table. */
+/** A request for the organizations with documents in a table. */
 export interface WireOrganizations {
   readonly organizationsIn: string
 }
 
 export type WireRead = WireQuery | WireLookUp | WireOrganizations
 
-/** What a reading thread is started with. */
+/** Start data of a reader thread. */
 export interface ReaderData {
   readonly file: string
   /** By table. */
   readonly shapes: Readonly<Record<string, Shape>>
 }
 
-/** Queries, or `more` for what the last reply left out. */
+/** Queries, or `more` for the rest of the last reply. */
 export type ReaderRequest = readonly WireRead[] | "more"
 
-/** Has a bounded size, since one turn of the main thread parses it. */
+/** A reply with a bounded size, because the main thread parses it in a single turn. */
 export interface ReaderReply {
-  /** For each query in order: JSON text of the list, a count, or what went wrong. */
+  /** For each query in order: JSON text of the list, a count, or an error. */
   readonly answers: readonly (string | number | WireError)[]
   /** The last answer continues in the next reply. */
   readonly isCut: boolean
   readonly hasMore: boolean
-  /** Tables in which documents were left out because their text is not JSON. */
+  /** Tables with omitted documents, because their text is not JSON. */
   readonly unreadable: readonly string[]
 }

@@ -1,5 +1,5 @@
-// The main thread's end of the writer. Requests are answered in order. When the thread dies another is started and
-// what was not answered is handed to it again; commits are remembered in the file, so none is lost or done twice.
+// Writer thread from the main thread's side. Requests are answered in order. If the thread dies, a new thread starts and receives
+// the unanswered requests again. The file remembers commits, so a commit is never lost or repeated.
 import type { CollectionSpec } from "../../contract/collection.ts"
 import { AppError } from "../../kernel/errors.ts"
 import type { FileSettings } from "./layout.ts"
@@ -15,7 +15,7 @@ interface Outstanding {
 
 export type WriterHooks = Pick<OwnerOptions, "onWriterDeath" | "onLost" | "onFault">
 
-/** Deaths in a row, without an answer between them, after which what waits is given up. */
+/** Maximum consecutive deaths without an answer. After that the waiting requests fail. */
 const maxDeaths = 3
 
 export class WriterThread {
@@ -33,7 +33,7 @@ export class WriterThread {
     this.#hooks = hooks
   }
 
-  /** Starts the thread; throws when the file cannot be opened or laid out. */
+  /** Starts the thread. Throws if the file cannot be opened or laid out. */
   start(): Promise<void> {
     this.#starting ??= new Promise<void>((resolve, reject) => {
       const thread = new StoreThread<SentRequest, WriterReply>(new URL("./writer.ts", import.meta.url), {
@@ -56,7 +56,7 @@ export class WriterThread {
     return this.#starting
   }
 
-  /** Throws `unavailable` when the disk refused it or the thread cannot be kept alive; it may then be repeated. */
+  /** Throws `unavailable` if the disk refused the request or the thread cannot be kept alive. The request may then be repeated. */
   ask(request: WriterRequest): Promise<WriterReply> {
     if (this.#stopped) return Promise.reject(unavailable("Storage is stopped."))
     return new Promise((resolve, reject) => {
@@ -67,7 +67,7 @@ export class WriterThread {
     })
   }
 
-  /** For tests: kills the thread as a crash would. */
+  /** Kills the thread like a crash, for tests. */
   async kill(): Promise<void> {
     await this.#thread?.kill()
   }
@@ -105,7 +105,7 @@ export class WriterThread {
   }
 
   #restart(): void {
-    // A failure is counted and reported where the thread's end is seen.
+    // The thread's end counts and reports the failure.
     this.start().catch(() => undefined)
   }
 
@@ -116,7 +116,7 @@ export class WriterThread {
   }
 }
 
-/** What is refused because of a fault. */
+/** Returns the error of a fault. */
 export function faulty({ reason, message }: FileFault): AppError {
   return new AppError("unavailable", message, { reason }, { retryAfterS: 30 })
 }

@@ -1,5 +1,5 @@
-// The thread that writes: it alone changes the data file. It takes requests in order: groups of commits, steps of
-// expiry, and probes of whether a commit could be made.
+// Writer thread, the only thread that changes the data file. It handles requests in order: groups of commits, expiry steps, and
+// probes.
 import { closeSync, copyFileSync, openSync, readSync, writeSync } from "node:fs"
 import type { DatabaseSync } from "node:sqlite"
 import type { CollectionSpec } from "../../contract/collection.ts"
@@ -20,7 +20,7 @@ type WriterData = FileSettings & { readonly collections: readonly CollectionSpec
 serve<WriterData, SentRequest, WriterReply>(({ collections, ...settings }) => {
   const database = openForWriting(settings)
   const counter = new CommitCounter(settings.file)
-  // Before anything is written, since a log that is written to may restart.
+  // Runs before any write, because a written log may restart.
   const lost = lostSince(settings.file, database, counter)
   const organizations = new Organizations(database)
   layOut(database, collections, organizations)
@@ -59,8 +59,8 @@ serve<WriterData, SentRequest, WriterReply>(({ collections, ...settings }) => {
     answer({ seq, request }) {
       const refused = (by: FileFault): WriterReply => ({ seq, failure: by.message, fault: by })
       try {
-        // A damaged file is left as it is; one that is gone may come back. Looked before, so that what is refused is not kept
-        // where it went, and after, so that what is acknowledged is where it should be.
+        // A damaged file stays unchanged, and a missing file may come back. The check before the write prevents writes to a moved
+        // file. The check after the write ensures that acknowledged commits are in place.
         if (fault?.reason !== "storage_corrupt") fault = gone()
         const reply = fault ? refused(fault) : { seq, ...done(request) }
         fault ??= gone()
@@ -79,7 +79,7 @@ serve<WriterData, SentRequest, WriterReply>(({ collections, ...settings }) => {
   }
 })
 
-/** Compares the last group in the file with the last that was noted; keeps a copy of a log that ends before it. */
+/** Compares the last group in the file with the last noted group. Keeps a copy of a log that ends earlier. */
 function lostSince(file: string, database: DatabaseSync, noted: CommitCounter): LostCommits | undefined {
   const { group, at } = noted.read()
   const last = lastGroup(database)
@@ -98,21 +98,21 @@ function lostSince(file: string, database: DatabaseSync, noted: CommitCounter): 
 const bytes = 16
 
 /**
- * The number of the last group that was committed, kept in a file of its own beside the data file. SQLite drops what
- * follows a damaged place in its log without a word; a number here that is higher than the last one in the file tells of
- * it. Written after the group's flush and not flushed itself: after a power cut it may be lower, never higher.
+ * The number of the last committed group, in a separate file beside the data file. SQLite silently drops the rest of its log
+ * after a damaged place. A higher number here than in the data file reveals the loss. The number is written after the group's
+ * flush, without its own flush. After a power cut it may be lower, but never higher.
  */
 class CommitCounter {
   readonly #descriptor: number
   readonly #view = new DataView(new ArrayBuffer(bytes))
 
   constructor(file: string) {
-    // Opened for both without being emptied; made where it is missing.
+    // Opens for reading and writing without truncation. Creates a missing file.
     closeSync(openSync(`${file}-commits`, "a", 0o600))
     this.#descriptor = openSync(`${file}-commits`, "r+")
   }
 
-  /** The last group noted, and when (milliseconds since the epoch); 0 where none was. */
+  /** Returns the last noted group and its time (milliseconds since the epoch), or 0. */
   read(): { readonly group: number; readonly at: number } {
     if (readSync(this.#descriptor, this.#view, 0, bytes, 0) < bytes) return { group: 0, at: 0 }
     return { group: this.#view.getFloat64(0), at: this.#view.getFloat64(8) }
@@ -124,7 +124,7 @@ class CommitCounter {
     try {
       writeSync(this.#descriptor, this.#view, 0, bytes, 0)
     } catch {
-      // The commit holds all the same; a number that is too low claims nothing.
+      // The commit is still valid. A number that is too low reports no loss.
     }
   }
 
