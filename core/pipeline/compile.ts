@@ -117,7 +117,7 @@ async function draftsOf(
   return { drafts, handlers: handled }
 }
 
-/** Renames a duplicate draft to an id that is impossible in a document, so the compiler still checks the rest of it. */
+/** Renames a duplicate draft to an id that is impossible in a document. The compiler can then check the rest of it. */
 function distinct(draft: Draft, seen: Map<string, Draft>, report: Report): Draft {
   const earlier = seen.get(draft.id)
   if (!earlier) {
@@ -243,8 +243,8 @@ function windowMsOf(window: string | number): number {
 }
 
 /**
- * Returns the SHA-256 digest of the canonical JSON (key order of RFC 8785) of the document and the config schemas of its action
- * types. The digest leaves out the secret. Equal documents have equal digests, in any spelling.
+ * Returns the SHA-256 digest of a pipeline. It covers the canonical JSON (key order of RFC 8785) of the document, without the
+ * secret, and the config schemas of its action types. Equal documents have equal digests, in any spelling.
  */
 function digestOf(document: PipelineDocument, actions: readonly AnyAction[]): string {
   const { secret: _secret, ...auth_config } = document.auth_config

@@ -74,7 +74,7 @@ function authSchema(mode: AnyAuthMode): JsonSchema {
   return { ...own, title: mode.mode, description: mode.summary, properties: { ...(own["properties"] as JsonSchema), secret } }
 }
 
-/** Rewrites the references of a schema for its new place, because a recursive part refers to the root of its own schema. */
+/** Rewrites the references of a schema for its new place. A recursive part refers to the root of its own schema. */
 function schemaOf(schema: z.ZodType, home?: string): JsonSchema {
   const { $schema: _, "~standard": __, ...made } = z.toJSONSchema(schema, { io: "input", unrepresentable: "any" }) as JsonSchema
   return home === undefined ? made : (rehomed(made, home) as JsonSchema)

@@ -52,7 +52,7 @@ export interface Graph {
   readonly handlers: ReadonlyMap<string, Step>
   readonly byId: ReadonlyMap<string, Step>
   readonly dedupe: { readonly key: Evaluate<string>; readonly windowMs: number } | null
-  /** Says which roots the templates read. Events leave out `payload` and `query` if no template reads them. */
+  /** True for each root that a template reads. Events leave out `payload` and `query` if no template reads them. */
   readonly reads: { readonly payload: boolean; readonly query: boolean; readonly headers: boolean }
   /** Dataset slugs as written, in order, without repeats. */
   readonly writesTo: readonly string[]

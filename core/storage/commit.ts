@@ -1,7 +1,9 @@
-// Group commit. Commits that arrive during a write are merged into a group, so they share the cost of a disk flush. It is
-// independent of the driver. Each document keeps the order of its commits: commits to the same document are never in two groups
-// in progress, unless the driver preserves the order of groups. The queue is bounded. At the bound a commit is refused with
-// `unavailable`. It is not `resource_exhausted`, because the whole service is behind and no caller exceeded a share.
+// Group commit, independent of the driver. Commits that arrive during a write are merged into a group and share the cost of a
+// disk flush.
+// Each document keeps the order of its commits. Commits to the same document are never in two groups in progress. A driver that
+// preserves the order of groups needs no such limit.
+// The queue is bounded. At the bound a commit is refused with `unavailable`. The whole service is then behind, and no caller
+// exceeded a share, so the code is not `resource_exhausted`.
 import type { Commit, CommitResult } from "../contract/store.ts"
 import { type Clock, giveUpAfter } from "../kernel/clock.ts"
 import { AppError, asAppError } from "../kernel/errors.ts"
@@ -186,7 +188,7 @@ export class GroupCommit {
   }
 
   /**
-   * If groups are written in sequence, an early small group gains nothing. It grows while it waits here, and a group costs as
+   * If groups are written in sequence, an early small group is no advantage. It grows while it waits here, and a group costs as
    * much as several of its commits.
    */
   #mayStart(): boolean {

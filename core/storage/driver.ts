@@ -1,5 +1,5 @@
-// The interface of a storage driver. store.ts and commit.ts provide the isolation of organizations, filter checks, group commit
-// and streaming for every driver.
+// The interface of a storage driver. The layers above (store.ts, commit.ts) are the same for every driver. They isolate
+// organizations, check filters, group commits and stream results.
 import type { CollectionSpec, Document } from "../contract/collection.ts"
 import type { Commit, CommitResult, Filter, Scalar } from "../contract/store.ts"
 import type { AppError } from "../kernel/errors.ts"

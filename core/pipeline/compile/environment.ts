@@ -1,5 +1,4 @@
-// Inputs of the compiler besides the document: the loaded action types and auth modes, facts of verification, and the sandbox for
-// schema and transform.
+// Inputs of the compiler besides the document: action types, auth modes, facts of verification and the sandbox.
 import { Actions, type AnyAction } from "../../contract/action.ts"
 import { type AnyAuthMode, AuthModes, type Verifier } from "../../contract/auth-mode.ts"
 import { Channels } from "../../contract/channel.ts"

@@ -1,6 +1,6 @@
-// Reads a body of any supported kind (JSON, forms, multipart fields, text that is JSON) as JSON text, which the sandbox
-// parses later. Form values stay strings, and a repeated field becomes a list. The test marker alone is converted, since
-// a form has no booleans.
+// Reads a body as JSON text. Supported bodies are JSON, forms, multipart fields and text with JSON. The sandbox parses the result
+// later. Form values stay strings, and a repeated field becomes a list. Only the test marker is converted, because a form has no
+// booleans.
 import type { StepWarning } from "../../contract/action.ts"
 import { type Charset, charsetOf, charsetParameter, decodeText } from "../../kernel/charset.ts"
 import { AppError } from "../../kernel/errors.ts"

@@ -46,7 +46,7 @@ export interface CommitServices {
   readonly rejections: Rejections
   readonly payloadsDays: number
   readonly vault: Vault
-  /** Throws `unavailable` if this node's lease does not cover its cached state. */
+  /** Throws `unavailable` if this node has lost its lease. Its cached state may then be stale. */
   readonly assertLease: () => void
 }
 

@@ -106,7 +106,7 @@ export class Rejector {
     return this.#commit.entryOnly(event, true).then(() => reply)
   }
 
-  /** Handles a fault of the service: storage is down, or there is a defect. Nothing is stored. */
+  /** Handles a fault of the service: storage is down, or there is a defect. The service stores no data of the event. */
   broken(event: EventContext, error: unknown): Reply {
     const { entry } = event
     const known = asAppError(error)
@@ -211,7 +211,7 @@ function noteRejection(entry: JournalEntry, error: AppError, cause: string): Rep
   return reply
 }
 
-/** Returns the error for a temporary fault of the service. The reason of an `unavailable` fault is kept. */
+/** Returns the error for a temporary fault of the service. An `unavailable` fault keeps its reason. */
 export function sendAgain(message: string, fault: AppError, retryAfterS = 1): AppError {
   const reason = fault.code === "unavailable" ? reasonOf(fault) : "unavailable"
   return AppError.from({ code: "unavailable", message, details: { reason } }, { retryAfterS, cause: fault })

@@ -1,6 +1,6 @@
-// Folds rejections over a cap per pipeline and minute into an entry per cause, so a flood cannot fill the disk. The folded entry
-// has a count and the first and last time. Counts stay in memory and are written every second. A crash loses less than a second
-// of counts, and no accepted event.
+// Folds rejections over a cap per pipeline and minute, so a flood cannot fill the disk. Each cause has a folded entry with a
+// count and the first and last time. Counts stay in memory and are written every second. A crash loses less than a second of
+// counts, and no accepted event.
 import type { Store } from "../../contract/store.ts"
 import { StagedWork } from "../../contract/unit-of-work.ts"
 import { type Clock, timestamp } from "../../kernel/clock.ts"

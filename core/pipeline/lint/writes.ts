@@ -1,5 +1,5 @@
-// Lints the writes of a pipeline: valid dataset slugs, row identity that survives repeated events and list edits, and a
-// consistent purpose.
+// Lints the writes of a pipeline: dataset slugs, row identity and purpose. Row identity must survive repeated events and list
+// edits.
 import { isUuid } from "../../kernel/ids.ts"
 import type { AuthFacts, CompileEnvironment } from "../compile/environment.ts"
 import type { Report } from "../compile/report.ts"

@@ -225,7 +225,7 @@ export async function runWithRetries(
 
 /**
  * Fails with `deadline_exceeded` at the step's timeout, even if the action ignores the signal. An action that heeds the signal at
- * once may return a permanent error instead, because it may have had an effect.
+ * once may return a permanent error instead. It may already have had an effect.
  */
 export async function withDeadline(
   step: Step,

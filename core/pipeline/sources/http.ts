@@ -33,7 +33,7 @@ export interface HttpServices extends SourceServices {
   readonly unserved: UnservedRequests
   /** Aborts the waits of events. */
   readonly breakOff: () => void
-  /** Throws `unavailable` if this node's lease does not cover its cached state. */
+  /** Throws `unavailable` if this node has lost its lease. Its cached state may then be stale. */
   readonly assertLease: () => void
 }
 
@@ -142,8 +142,8 @@ export class HttpSource implements InboundHandler {
     }
     exchange.receivedAt = this.#services.clock.now()
     readBody(request, { limit: this.#limitOf(request, loaded), budget: this.#budget }, (read, sent) => {
-      // Looks the pipeline up again, because a change may have happened while the body arrived: a rotated secret or a disabled
-      // pipeline. From here until the event counts as in flight, all steps are synchronous.
+      // Looks the pipeline up again, because it may have changed while the body arrived: a rotated secret or a disabled pipeline.
+      // From here until the event counts as in flight, all steps are synchronous.
       if (read === "aborted") this.#end(exchange, undefined)
       else if (read === "no_capacity") this.#shed(exchange, loaded)
       else this.#find(exchange, (current) => this.#take(exchange, current, read, sent))

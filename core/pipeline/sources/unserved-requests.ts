@@ -1,6 +1,6 @@
-// Requests that the service failed to serve: 503, or 500 if a retry would not help. It counts them by reason and logs them at a
-// bounded rate. Some failed before they became an event, for example because this node may not act or the pipeline cannot be
-// loaded. These have no journal entry.
+// Requests that the service failed to serve. They are answered 503, or 500 if a retry would not help. They are counted by reason
+// and logged at a bounded rate. A request without a loaded pipeline, or on a node without a lease, is not an event yet. It has no
+// journal entry.
 
 import type { Clock } from "../../kernel/clock.ts"
 import { AppError } from "../../kernel/errors.ts"

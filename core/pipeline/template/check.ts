@@ -1,5 +1,5 @@
-// Finds mistakes that Liquid accepts with another meaning: words after the end of an expression, an operator without an operand,
-// or unknown filters after the first filter. It runs before Liquid's parser and suggests a remedy.
+// Finds mistakes that Liquid accepts with another meaning. Examples are words after the end of an expression, an operator without
+// an operand, and an unknown filter after a known filter. The check runs before Liquid's parser and suggests a remedy.
 import { defaultOperators, type FilteredValueToken, type TagToken, type Token, Tokenizer, TypeGuards } from "liquidjs"
 import { AppError } from "../../kernel/errors.ts"
 import { didYouMean } from "../../kernel/guess.ts"

@@ -180,8 +180,8 @@ function bare(text: string): string {
   return text.replace(/^\s*\{\{-?\s*|\s*-?\}\}\s*$/g, "").slice(0, 80)
 }
 
-// Reads a path like Liquid: own properties, negative indexes from the end, and `size`, `first` and `last` without an own key of
-// that name. Most templates are a single path and use this for every event.
+// Reads a path like Liquid: own properties only, and negative indexes from the end. `size`, `first` and `last` are built in
+// unless the value has an own key of that name. Most templates are a single path and use this for every event.
 
 function lookup(scope: unknown, path: readonly (string | number)[]): unknown {
   let value = scope

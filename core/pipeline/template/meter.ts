@@ -1,6 +1,6 @@
 // Meters the cost of rendering. Templates render on the main thread, within a turn of the event loop. Each output, filter and
 // range charges units before its work, at about 50 ns per unit. Rendering stops when the units run out. Rendering is synchronous,
-// so all renders share a meter. run/render.ts handles a stopped render.
+// so all renders share a meter. renderer.ts handles a stopped render.
 import { AppError } from "../../kernel/errors.ts"
 
 /** Units in a turn of the event loop, about a millisecond. */

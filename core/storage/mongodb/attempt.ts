@@ -128,7 +128,7 @@ export class Seen {
     return session
   }
 
-  /** Call this after the session's writes reach a majority, or if it wrote nothing. */
+  /** Call this after the session's writes reach a majority, or if it made no writes. */
   note({ operationTime }: ClientSession): void {
     if (operationTime && (!this.#latest || operationTime.greaterThan(this.#latest))) this.#latest = operationTime
   }

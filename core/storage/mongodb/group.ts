@@ -29,7 +29,7 @@ export interface GroupOptions {
   readonly onAttempt?: ((commits: number, outcome: "committed" | "refused" | "conflict" | "lost") => void) | undefined
 }
 
-/** After this many failures in a row, about a third of a second, a conflict is not caused by a live transaction. */
+/** Consecutive failures, about a third of a second, after which a conflict has another cause than a live transaction. */
 const stubborn = 6
 
 export class GroupRun {

@@ -77,8 +77,8 @@ export function verifyBackup(file: string): BackupReport {
 }
 
 /**
- * Restores the backup as the service's data file. Throws if a service uses the data file, or the backup is damaged. Nothing is
- * changed in that case.
+ * Restores the backup as the service's data file. Throws without a change if a service uses the data file, or the backup is
+ * damaged.
  */
 export async function restore(from: string, target: string, now: string, kept: readonly CollectionSpec[] = []): Promise<RestoreReport> {
   const report = verifyBackup(from)

@@ -51,7 +51,7 @@ export class Groups {
     return this.#last
   }
 
-  /** Returns an outcome per commit. Throws SQLite's error if the whole group failed. Nothing was then written. */
+  /** Returns an outcome per commit. Throws SQLite's error, without a change, if the whole group failed. */
   write(commits: readonly CommitCells[]): WireOutcome[] {
     try {
       return this.#try(commits, false)

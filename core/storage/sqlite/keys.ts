@@ -53,7 +53,10 @@ export function literalOf(key: Bound): string {
   return typeof key === "number" ? String(key) : `'${key.replaceAll("'", "''")}'`
 }
 
-/** A column beside the document: the key at an indexed path, the presence of a sparse index's first field, or the expiry time. */
+/**
+ * A column beside the document. It has the key at an indexed path, the presence of a sparse index's first field, or the expiry
+ * time.
+ */
 export interface KeyColumn {
   readonly kind: "key" | "has" | "expires"
   readonly path: string

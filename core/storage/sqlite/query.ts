@@ -61,6 +61,7 @@ export function toLookUp({ collection, organization = "", filter, after }: Drive
 /**
  * Returns the SQL of a query and its bound values. Rows begin with the columns of `documentColumns`. `multi` is true if the
  * organization has documents outside of every key condition.
+ *
  * A list of values becomes an ordered index search per value, and SQLite merges the searches. For `key IN (…)` SQLite would walk
  * an index in the requested order, possibly over the whole collection.
  */

@@ -1,6 +1,6 @@
-// SQLite layout of a collection. A rowid table has the organization as a number, the id as its key (id-key.ts), a column per key
-// (keys.ts) and the document as JSON text. For documents of a kilobyte, a WITHOUT ROWID table was a sixth slower. Indexes begin
-// with the organization and end with the id.
+// SQLite layout of a collection: a rowid table. The organization is a number, the id is its key (id-key.ts), each key has a
+// column (keys.ts), and the document is JSON text. For documents of a kilobyte, a WITHOUT ROWID table was a sixth slower. Indexes
+// begin with the organization and end with the id.
 import { createHash } from "node:crypto"
 import type { CollectionSpec } from "../../contract/collection.ts"
 import { columnAt, columnsOf, keyOf, literalOf, pathsOf, quoted } from "./keys.ts"

@@ -1,6 +1,6 @@
-// The parts of a document that its text omits, because columns of its row have them: the id, the organization, and top-level
-// indexed values that the column preserves exactly. Texts of earlier versions include these parts and read the same, because JSON
-// uses the last value of a repeated name.
+// The shape of a document's text. The text omits values from columns of its row: the id, the organization, and top-level indexed
+// values with an exact copy in their column. Texts of earlier versions include these values and read the same. JSON uses the last
+// value of a repeated name.
 import type { CollectionSpec } from "../../contract/collection.ts"
 import { idOf } from "./id-key.ts"
 import { columnsOf, falseKey, type KeyCell, type KeyColumn, quoted, trueKey } from "./keys.ts"

@@ -1,6 +1,6 @@
-// A run child. It receives groups of events, each of a single pipeline, and runs a group in the pipeline's isolate under one
-// timeout. It returns the unmodified results. For a timeout or memory failure it names the event, and the rest of the group
-// returns unprocessed.
+// A run child. Each of its groups contains events of a single pipeline. The child runs a group in the pipeline's isolate under
+// one timeout, and returns the unmodified results. After a timeout or memory failure it names the event, and returns the rest of
+// the group unprocessed.
 import { cpuMs, Hand } from "./hand.ts"
 import { Isolates, type ProgramText, type Runner } from "./isolates.ts"
 import { endChild, openChild, type Send } from "./open-child.ts"

@@ -72,8 +72,8 @@ export function prepare(makeValidators: ((require: unknown) => Validators) | nul
 type WireResult = readonly [meta: string, event: string, payload: string, envelope: string]
 
 /**
- * `meta` of a success is "o", the test marker, then "s" if the event equals the body's text, then "s" if the payload equals it.
- * For a failure it is "e", and `event` is JSON of the failure.
+ * For a success `meta` has four characters: "o", the test marker, the mark of the event and the mark of the payload. The mark "s"
+ * means equal to the body's text. For a failure `meta` is "e", and `event` is JSON of the failure.
  */
 function answer(text: string, context: string, kind: string, validators: Validators | null, transform: Transform | null): WireResult {
   let body: Body

@@ -1,5 +1,5 @@
-// An expression of a transform as data, and its function. For plain values it behaves like JavaScript. If JavaScript would do
-// more (throw, call an object's methods, read a prototype), the function throws NotMapped, and the isolate runs the transform.
+// An expression of a transform as data, and its function. For plain values it behaves like JavaScript. JavaScript may also throw,
+// call an object's methods or read a prototype. The function then throws NotMapped, and the isolate runs the transform.
 import { z } from "zod"
 
 export const stringMethods = ["toLowerCase", "toUpperCase", "trim", "trimEnd", "trimStart"] as const

@@ -1,7 +1,7 @@
 // Runs programs that only check and rearrange fields, in this process. A program is a schema of plain keywords and a transform of
-// one expression, both as data from the compiler in its isolate. This file never evaluates an author's text. An accepted body
-// gives the same result as the isolate. For any other body the result is undefined, and the isolate decides and reports the
-// reason. The work is at most a few times the body's length, so it needs no isolate's deadline.
+// one expression. Both are data from the compiler in its isolate, and this file never evaluates an author's text.
+// An accepted body gives the same result as the isolate. For any other body the result is undefined, and the isolate decides and
+// reports the reason. The work is at most a few times the body's length, so it needs no isolate's deadline.
 import { z } from "zod"
 import type { MappedResult, SandboxCall } from "../sandbox.ts"
 import { type Body, readBody } from "../text/body.ts"

@@ -1,5 +1,5 @@
-// Measures the nesting of JSON text without a parse. A parsed value could return other values on a second read, and recursion is
-// never deep enough for a hostile text.
+// Measures the nesting of JSON text without a parse. A parsed value could return other values on a second read. Recursion would
+// overflow on a hostile text.
 
 /** Limit of parsers, templates and both stores. MongoDB allows a hundred levels. */
 export const maxDepth = 100

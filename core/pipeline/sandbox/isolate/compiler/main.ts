@@ -1,4 +1,4 @@
-// Entry of the compiler in its isolate. It compiles a schema and a transform from text, and returns JSON with the program's
+// Entry of the compiler in its isolate. It compiles a schema and a transform from text. It returns JSON with the program's
 // sources or its problems. ajv creates functions from text only in this isolate.
 import type { Compiled } from "../../compile-child.ts"
 import { mappedSchema } from "./mapped-schema.ts"

@@ -61,8 +61,8 @@ function patternProblems(schema: unknown): ProgramProblem[] {
 }
 
 /**
- * ajv writes an `$id` into a comment of its generated code. An `$id` that ends the comment is refused in any place, because a
- * reference can turn any object into a schema, even data.
+ * ajv writes an `$id` into a comment of its generated code. An `$id` that ends the comment is refused in any place. A reference
+ * can turn any object into a schema, even data.
  */
 function identifierProblems(node: unknown, pointer: string): ProgramProblem[] {
   if (typeof node !== "object" || node === null) return []

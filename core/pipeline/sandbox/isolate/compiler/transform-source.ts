@@ -1,5 +1,5 @@
-// Parses a transform and compiles it to the text for an isolate, or reports why it is not a pure function. The top level allows
-// only functions and constants. Asynchronous code and changes of top-level names are refused.
+// Parses a transform and compiles it to the text for an isolate, or reports why it is impure. The top level allows only functions
+// and constants. Asynchronous code and changes of top-level names are refused.
 import { type AnyNode, type Function as FunctionNode, type Program, parse, type Statement, type VariableDeclarator } from "acorn"
 import type { Expression } from "../../mapping/expression.ts"
 import type { ProgramProblem, ResultFields } from "../../sandbox.ts"
