@@ -18,7 +18,8 @@ export type Compilation =
       readonly ok: true
       readonly graph: Graph
       readonly program: Program
-      readonly findings: readonly Finding[] /** Of all templates, `when`, `for_each` and the dedupe key. */
+      readonly findings: readonly Finding[]
+      /** Reads of all templates, `when`, `for_each` and the dedupe key. */
       readonly reads: readonly PlacedRead[]
     }
   | { readonly ok: false; readonly findings: readonly Finding[] }

@@ -13,7 +13,7 @@ import { checkId, DeclaredCollections } from "./scope.ts"
 
 export interface StoreOptions {
   readonly driver: StorageDriver
-  /** Read at `start`, so later additions before the start count. */
+  /** Read at `start`, so the list may grow until then. */
   readonly collections: Iterable<CollectionSpec>
   readonly clock: Clock
   readonly limits?: Partial<GroupCommitLimits>

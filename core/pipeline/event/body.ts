@@ -15,9 +15,9 @@ export interface BodyText {
 }
 
 export interface ReadOptions {
-  /** False if a form must not be read as JSON, which it may hold as a whole. */
+  /** False to read a form only as a form, even if its whole text is JSON. */
   readonly mayBeJson?: boolean
-  /** Returns what stands in the event for the files of a form. Absent: files are refused. */
+  /** Returns the references of a form's files for the event. Without it, files are refused. */
   readonly refer?: ((files: readonly ReceivedFile[]) => readonly FileReference[]) | undefined
 }
 

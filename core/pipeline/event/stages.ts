@@ -28,7 +28,7 @@ export interface StagesArgs {
   readonly clock: Clock
   readonly log: Logger
   readonly observe: (event: EventContext) => void
-  /** Returns the reply to an event whose stage threw. Must not throw. */
+  /** Returns the reply to an event after an error in its stage. Must not throw. */
   readonly broken: (event: EventContext, error: unknown) => Reply
 }
 

@@ -10,7 +10,7 @@ const maxShown = 80
 const maxRenamed = 20
 const maxTries = 10
 
-/** Returns the text with as many names replaced as the limit allows; the parser refuses the others. `warn` takes a note for each. */
+/** Replaces as many names as the limit allows. The parser refuses the others. `warn` receives a note for each replaced name. */
 export function withStorableNames(text: string, warn: (warning: StepWarning) => void): string {
   if (!suspect.test(text)) return text
   const given = new Set<string>()

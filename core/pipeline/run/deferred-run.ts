@@ -1,5 +1,5 @@
 // A try of an execution's deferred steps. It runs steps with finished needs and a due try. Each outcome goes into the journal
-// entry, in the commit of the step's writes. The run returns when the next try is due.
+// entry, in the commit of the step's writes. The job is then postponed until the next try is due.
 import type { Json } from "../../contract/collection.ts"
 import { type Receipt, withReason } from "../../contract/gate.ts"
 import { JobFailed, Postponed } from "../../contract/job.ts"

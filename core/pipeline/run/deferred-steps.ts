@@ -28,7 +28,7 @@ export class DeferredSteps {
     return this.#steps.filter((step) => this.#stateOf(step) === "pending")
   }
 
-  /** A step whose failure fails the execution. */
+  /** A failed step that fails the execution. */
   get failed(): Step | undefined {
     return this.#steps.find((step) => this.#stateOf(step) === "failed" && step.onError === "fail")
   }

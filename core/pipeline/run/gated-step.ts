@@ -70,7 +70,7 @@ export async function gateState(args: GateArgs): Promise<GateState> {
   return { kind: "refused", error: notApproved(decision, record.approval_id) }
 }
 
-/** Returns the recipients of the runs, without repeats. Null if the action's config is sufficient. */
+/** Returns the distinct targets of the runs. Null if the action's config is sufficient. */
 async function targetOf({ execution, step, depsOf }: GateArgs, inputs: readonly unknown[]): Promise<Json> {
   const { action } = step
   if (!action.target) return null

@@ -9,7 +9,7 @@ import { attemptStep, isPromise, recordOutcome, runWithRetries, type StepOutcome
 
 export interface ImmediateServices extends StepServices {
   readonly intents: Intents
-  /** Undefined if no plugin keeps approvals. */
+  /** Undefined if no plugin provides approvals. */
   readonly keeper?: () => Gatekeeper | undefined
 }
 

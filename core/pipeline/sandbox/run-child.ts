@@ -8,9 +8,9 @@ import type { Program } from "./sandbox.ts"
 export interface RunChildHandlers {
   onFrame(parts: string[]): void
   onLost(loss: Loss, wasReady: boolean): void
-  /** `undenied` lists the rights that the platform could not remove. */
   /** The current work exceeds its time, and the child may soon be lost. */
   onSlow(): void
+  /** `undenied` lists the rights that the platform could not remove. */
   onStarted(milliseconds: number, undenied: readonly string[]): void
 }
 

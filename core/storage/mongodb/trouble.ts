@@ -2,7 +2,10 @@
 import { MongoError, MongoNetworkError, MongoServerError, MongoServerSelectionError, MongoWriteConcernError } from "mongodb"
 import { AppError, asAppError } from "../../kernel/errors.ts"
 
-/** The primary stepped down, is shutting down, is lost or is not yet elected. Or a wait for the majority or a time limit ended. */
+/**
+ * Codes of a primary that stepped down, shuts down, is lost or is not yet elected. Also codes of expired waits for the majority
+ * or for time.
+ */
 const lostCodes = new Set([6, 7, 64, 89, 91, 189, 262, 9001, 10058, 10107, 11600, 11602, 13388, 13435, 13436])
 const tooLargeCodes = new Set([10334, 17419, 17420])
 const refusedCodes = new Set([2, 9, 14, 28, 40, 52, 54, 55, 56, 57, 66, 171])

@@ -23,7 +23,7 @@ export interface SqliteOptions {
   readonly readers?: number
   /** Maximum file size. At this size commits are refused with `unavailable`. Default unlimited. */
   readonly maxBytes?: number
-  /** Milliseconds between steps of expiry without due documents. Default 1,000. */
+  /** Milliseconds between steps of expiry if no further documents are due. Default 1,000. */
   readonly expireEveryMs?: number
   /** Called when the writer thread died and restarts. */
   readonly onWriterDeath?: (error: Error) => void

@@ -15,7 +15,7 @@ import { WriterThread } from "./writer-thread.ts"
 
 export interface OwnerOptions extends FileSettings {
   readonly clock: Clock
-  /** Milliseconds between steps of expiry without due documents. */
+  /** Milliseconds between steps of expiry if no further documents are due. */
   readonly expireEveryMs: number
   /** Called when the writer thread died and restarts. */
   readonly onWriterDeath: (error: Error) => void

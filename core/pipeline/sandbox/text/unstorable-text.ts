@@ -1,5 +1,5 @@
-// Text that a store cannot hold: half of a surrogate pair anywhere, or NUL in a name. UTF-8 cannot encode halves (RFC 7493, 2.1),
-// so in JSON both occur only as escapes.
+// Text without a stored form in one of the stores: half of a surrogate pair anywhere, or NUL in a name. UTF-8 cannot encode
+// halves (RFC 7493, 2.1), so in JSON both occur only as escapes.
 
 export interface UnstorableText {
   /** JSON pointer in storable text. */

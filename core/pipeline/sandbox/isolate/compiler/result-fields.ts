@@ -154,7 +154,7 @@ function returnedIn(body: AnyNode): (AnyNode | null)[] {
   return found
 }
 
-/** Returns false for null and undefined, which drop the event. */
+/** Returns false for null and undefined. Both drop the event. */
 function isValue(node: AnyNode | null): node is AnyNode {
   if (node === null || (node.type === "Identifier" && node.name === "undefined")) return false
   return !(node.type === "Literal" && node.value === null && !("regex" in node && node.regex))

@@ -5,7 +5,7 @@ import type { ProgramProblem } from "../../sandbox.ts"
 type Node = AnyNode | Expression
 
 /**
- * Returns the first part that isn't constant: calls, mutable collections, stateful regexes, or operators that convert an object.
+ * Returns the first non-constant part: calls, mutable collections, stateful regexes, or operators that convert an object.
  * `primitives` names the earlier constants without objects.
  */
 export function notConstant(node: Node, primitives: ReadonlySet<string>): ProgramProblem | undefined {
