@@ -1,6 +1,6 @@
-// Tracks pipelines that disturb others. A crashed child is a strike. A timeout or a lost isolate is an eighth of a strike. After
-// two strikes a pipeline moves to its own child, with a pause that doubles with each further strike. Good behaviour or a changed
-// program clears the record. Organizations have the same kind of record over all their pipelines.
+// Tracks pipelines that disturb others. A crashed child is a strike. A timeout or a lost isolate is an eighth of a strike.
+// After two strikes a pipeline moves to its own child, with a pause that doubles with each further strike. Good behaviour or a
+// changed program clears the record. Organizations have the same kind of record over all their pipelines.
 import type { Clock } from "../../kernel/clock.ts"
 
 interface Record {

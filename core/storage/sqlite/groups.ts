@@ -1,7 +1,8 @@
 // Commits groups inside the writer thread, with a transaction and a flush per group. The first try uses no savepoints, because
 // savepoints copy every page. If a commit fails after a change, the group is rolled back and written again with a savepoint per
-// commit. Successful commits are remembered in memory and as a row per group in the file. A commit repeated by a caller, or after
-// a crash of this thread, returns its first outcome without a change.
+// commit.
+// Successful commits are remembered in memory and as a row per group in the file. A commit repeated by a caller, or after a crash
+// of this thread, returns its first outcome without a change.
 import type { DatabaseSync, StatementSync } from "node:sqlite"
 import { AppError } from "../../kernel/errors.ts"
 import { idKey } from "./id-key.ts"

@@ -1,6 +1,7 @@
 // Stored form of ids for comparison. Most ids are canonical UUIDs and need 16 bytes instead of 36. Random ids each touch a page
-// of their index, so the size matters. The order of keys equals the order of the id texts. Any other id is stored as the greatest
-// lower UUID followed by the id's own text. An id below every UUID is text, because SQLite sorts text before bytes.
+// of their index, so the size matters.
+// The order of keys equals the order of the id texts. Any other id is stored as the greatest lower UUID followed by the id's own
+// text. An id below every UUID is text, because SQLite sorts text before bytes.
 
 const length = 36
 const uuidBytes = 16

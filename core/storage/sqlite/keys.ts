@@ -1,7 +1,8 @@
-// Keys for the indexes, conditions and order of documents. A key is a document's value at a path, in a single order over all
-// types, and never NULL. Absent and null are -Infinity. Numbers, text and blobs follow, and blobs are objects, lists, false and
-// true. Keys of indexed paths are computed from the document and stored in columns. Expressions would make SQLite parse the text
-// for every index. Other paths use expressions.
+// Keys for the indexes, conditions and order of documents. A key is a document's value at a path, and never NULL.
+// Keys have a single order over all types: absent and null (-Infinity), numbers, text, then blobs for objects, lists, false and
+// true.
+// Keys of indexed paths are computed from the document and stored in columns. Expressions would make SQLite parse the text for
+// every index. Other paths use expressions.
 import type { CollectionSpec } from "../../contract/collection.ts"
 import type { Scalar } from "../../contract/store.ts"
 

@@ -1,6 +1,7 @@
 // Reader threads from the main thread's side. A thread answers only look-ups by id, so look-ups never wait for a long query. The
-// other threads answer all other reads, one query at a time. Threads start on demand. Until the look-up thread starts, the first
-// query thread also answers look-ups. The number of waiting reads is bounded.
+// other threads answer all other reads, one query at a time.
+// Threads start on demand. Until the look-up thread starts, the first query thread also answers look-ups. The number of waiting
+// reads is bounded.
 import type { Json } from "../../contract/collection.ts"
 import { AppError } from "../../kernel/errors.ts"
 import { parsedJson } from "../../kernel/json.ts"

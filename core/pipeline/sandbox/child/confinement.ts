@@ -1,7 +1,7 @@
-// The second layer of defence. A child drops its rights after it has loaded its own code, and before foreign text enters. Code
-// that escapes from an isolate then has no rights. The parent has already denied descriptors (core/process/confined-child.ts).
+// Drops a child's rights after it has loaded its own code, and before foreign text enters. Code that escapes from an isolate then
+// has no rights.
 // This file drops the permissions, the user, and the functions that signal other processes. It tries each denial, and reports the
-// failed ones.
+// failed ones. The parent has already denied descriptors (core/process/confined-child.ts).
 import { spawnSync } from "node:child_process"
 import { closeSync, openSync } from "node:fs"
 import { connect } from "node:net"

@@ -1,8 +1,8 @@
-// Watches a child's current work and its deadline. The work is a group of events, with the index of the current event, or a
-// program in compilation. The isolate increments the index in shared memory. Isolates run in their own threads, so this thread
-// can watch them. V8's timeout does not stop native calls. The deadline counts CPU time, so a child without CPU time is not
-// blamed. Twelve times the deadline in wall time also ends the child. Excess sleep of this thread does not count, because then
-// the process or the machine was paused.
+// Watches a child's current work and its deadline. The work is a group of events, or a program in compilation. The isolate
+// increments the index of the current event in shared memory.
+// V8's timeout does not stop native calls. Isolates run in their own threads, so this thread can watch them.
+// The deadline counts CPU time, so a child without CPU time is not blamed. Twelve times the deadline in wall time also ends the
+// child. Excess sleep of this thread does not count, because then the process or the machine was paused.
 import { writeSync } from "node:fs"
 import { frameOf } from "../wire.ts"
 import { endSelf } from "./confinement.ts"
