@@ -1,10 +1,10 @@
-// How a pipeline's inbound events prove where they come from. A mode is prepared once per pipeline into a verifier; a
-// verdict always says why, and which part of the request was the proof, so that only that is hidden from what follows.
+// Verification of inbound events. A mode is prepared once per pipeline into a verifier. Each verdict names its cause and the part
+// of the request with the proof. Only this part is hidden from later stages.
 import type { z } from "zod"
 import type { Deps, TokenRecord } from "../kernel/di.ts"
 import type { DeclarationKind } from "../kernel/registry.ts"
 
-/** A request as it arrived. Header names are lower case; a repeated header is a list. */
+/** A request as received. Header names are lower case; a repeated header is a list. */
 export interface InboundRequest {
   readonly method: string
   /** The public URL as registered with the provider, query included. */
@@ -19,16 +19,16 @@ export interface InboundRequest {
   readonly receivedAt: number
 }
 
-/** A verification secret that counts at this moment; while one is rotated out there are two. */
+/** A currently valid verification secret. During a rotation there are two. */
 export interface VerificationSecret {
   readonly id: string
-  /** As the operator or provider knows it. */
+  /** The secret as the operator or provider has it. */
   readonly value: string
-  /** Milliseconds since the epoch after which it no longer counts; absent: no end. */
+  /** Milliseconds since the epoch; the secret is invalid afterwards. Absent: the secret does not expire. */
   readonly endsAt?: number
 }
 
-/** Where the proof stood; removed before schema, transform, templates, previews and the kept payload see the event. */
+/** The position of the proof in the request. These parts are removed before schema, transform, templates, previews and storage. */
 export interface Proof {
   readonly headers?: readonly string[]
   readonly query?: readonly string[]
@@ -36,7 +36,7 @@ export interface Proof {
   readonly body?: readonly string[]
 }
 
-/** Stable words; a mode may add its own. */
+/** Stable words. A mode may add its own. */
 export type VerdictCause =
   | "wrong_secret"
   | "missing_header"
@@ -53,22 +53,22 @@ export type VerdictCause =
   | "wrong_artifact"
   | (string & {})
 
-/** Whether a request proved where it comes from, and with what, or why not. */
+/** The result of a verification: proven with a secret, or refused with a cause. */
 export type Verdict =
   | {
       readonly ok: true
-      /** Id of the secret that matched, where there are secrets. */
+      /** Id of the matching secret, if the mode uses secrets. */
       readonly secretId?: string
       readonly proof?: Proof
       readonly eventId?: string
       readonly eventType?: string
-      /** Claims of a viewer's token; they win over the body's envelope. */
+      /** Claims of a viewer's token. They override the body's envelope. */
       readonly claims?: { readonly artifact_id?: string; readonly visitor_id?: string; readonly variant?: string }
     }
   | {
       readonly ok: false
       readonly cause: VerdictCause
-      /** For the journal: what was expected and what was seen, never the secret or the expected signature. */
+      /** For the journal: the expected and the actual value, without secrets or expected signatures. */
       readonly message: string
     }
 
@@ -77,42 +77,42 @@ export interface HandshakeResponse {
   readonly status: number
   readonly headers?: Readonly<Record<string, string>>
   readonly body: string
-  /** A secret that the provider delivered in the handshake, to be stored once. */
+  /** A secret delivered by the provider in the handshake. The service stores it once. */
   readonly deliveredSecret?: string
 }
 
-/** An event as it was read out of the sender's own format, in place of the body. */
+/** An event decoded from the sender's own format. It replaces the body. */
 export interface EventContent {
   readonly body: Buffer
   readonly contentType: string
 }
 
-/** The answer that a sender expects to an accepted event. */
+/** The sender's expected answer to an accepted event. */
 export interface Acknowledgement {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
 }
 
-/** One pipeline's verification, prepared. Must not throw; compares in constant time. */
+/** The prepared verification of one pipeline. It never throws and compares in constant time. */
 export interface Verifier {
   verify(request: InboundRequest): Verdict | Promise<Verdict>
-  /** Answers GET, HEAD and POST handshakes; undefined when the request is not a handshake. */
+  /** Answers GET, HEAD and POST handshakes. Returns undefined if the request is no handshake. */
   handshake?(request: InboundRequest): HandshakeResponse | undefined
   /**
-   * Reads the event out of the sender's own format, once the request is verified. Returns undefined if the body is read as it
-   * is. Throws AppError `invalid_argument` for a body that is not of the format.
+   * Decodes the event from the sender's own format after verification. Returns undefined if the body needs no decoding. Throws
+   * AppError `invalid_argument` if the body is malformed.
    */
   content?(request: InboundRequest): EventContent | undefined | Promise<EventContent>
   /** True if the sender may send events by GET. */
   readonly takesGet?: boolean
-  /** The answer to an accepted event, unless the pipeline responds. */
+  /** The answer to an accepted event, unless the pipeline responds itself. */
   readonly acknowledgement?: Acknowledgement
-  /** True when the proof covers the payload, so that fields of the body can be trusted for dedupe. */
+  /** True if the proof covers the payload. Dedupe can then trust fields of the body. */
   readonly coversBody: boolean
-  /** Seconds that the sender waits for an answer, when known. */
+  /** The sender's timeout in seconds, if known. */
   readonly ackTimeoutS?: number
-  /** True when the sender repeats an event that was not answered with 2xx. */
+  /** True if the sender repeats events without a 2xx answer. */
   readonly retries: boolean
 }
 
@@ -123,7 +123,7 @@ export interface PrepareArgs<C, R extends TokenRecord> {
   readonly deps: Deps<R>
 }
 
-/** What the sender puts on a request as proof. */
+/** The proof in a sender's request. */
 export interface SignedParts {
   readonly headers?: Readonly<Record<string, string>>
   readonly query?: Readonly<Record<string, string>>
@@ -132,16 +132,16 @@ export interface SignedParts {
 export interface SignArgs<C, R extends TokenRecord> {
   readonly config: C
   readonly secret: string
-  /** As it will arrive, without proof; signed as of its `receivedAt`. */
+  /** The request without proof, as the service will receive it. Signed as of its `receivedAt`. */
   readonly request: InboundRequest
   readonly pipeline: PrepareArgs<C, R>["pipeline"]
   readonly deps: Deps<R>
 }
 
-/** One use of an auth mode, for its documentation; tests send an event through each. */
+/** An example of an auth mode for its documentation. Tests send an event through each example. */
 export interface AuthModeExample {
   readonly title: string
-  /** `auth_mode` and `auth_config` as they stand in a document, with what else of the document belongs to it. */
+  /** `auth_mode` and `auth_config` as written in a document, with the related document fields. */
   readonly yaml: string
 }
 
@@ -149,25 +149,25 @@ export interface AuthMode<C extends z.ZodType = z.ZodType, R extends TokenRecord
   readonly mode: string
   readonly summary: string
   readonly description?: string
-  /** `auth_config` without `secret`, which the service keeps apart, encrypted. */
+  /** `auth_config` without `secret`. The service stores the secret separately, encrypted. */
   readonly config: C
   readonly examples?: readonly AuthModeExample[]
-  /** Whether a verification secret belongs to this use, and whether the service may generate one. */
+  /** Returns if this use needs a verification secret, and if the service may generate it. */
   secret(config: z.output<C>): "none" | "generated" | "provided"
-  /** Refuses a secret that could never verify (wrong encoding, too short). Throws AppError `invalid_argument`. */
+  /** Refuses a secret that can never verify (wrong encoding, too short). Throws AppError `invalid_argument`. */
   checkSecret?(secret: string, config: z.output<C>): void
   readonly inject?: R
   prepare(args: PrepareArgs<z.output<C>, R>): Verifier
-  /** Signs as the sender would, for tests of pipelines. Throws AppError `unimplemented` where only the sender can. */
+  /** Signs as the sender does, for tests of pipelines. Throws AppError `unimplemented` if only the sender can sign. */
   sign?(args: SignArgs<z.output<C>, R>): SignedParts | Promise<SignedParts>
-  /** A secret of the right form, the same each time, for tests; needed where not any text will do. */
+  /** A fixed, well-formed secret for tests. Needed if the mode restricts the form of secrets. */
   testSecret?(config: z.output<C>): string
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: the registry holds modes of every config type.
 export type AnyAuthMode = AuthMode<any, any>
 
-/** The auth modes that are loaded. */
+/** The loaded auth modes. */
 export const AuthModes: DeclarationKind<AnyAuthMode> = { kind: "auth mode", nameOf: (mode) => mode.mode }
 
 /** Declares an auth mode; `register` hands it to the service. */

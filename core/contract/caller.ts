@@ -1,18 +1,19 @@
-// Who is calling: resolved once from the bearer credential, before anything else happens, and handed to every handler.
+// The caller of an operation. The surface resolves the bearer credential once, first of all, and passes the caller to each
+// handler.
 import { token } from "../kernel/di.ts"
 import type { Logger } from "../kernel/log.ts"
 
-/** What a member, or a key made by one, may do; each includes the ones before it. */
+/** The rights of a member, or of a key made by one. Each role includes the roles before it. */
 export const roles = ["guest", "member", "admin", "owner"] as const
-/** What a member or key may do: `owner`, `admin`, `member` or `guest`. */
+/** The rights of a member or key: `owner`, `admin`, `member` or `guest`. */
 export type Role = (typeof roles)[number]
 
-/** Whether a role includes the rights of another. */
+/** Returns true if a role includes the rights of another. */
 export function roleAtLeast(role: Role, needed: Role): boolean {
   return roles.indexOf(role) >= roles.indexOf(needed)
 }
 
-/** The surface a call came through. */
+/** The surface of a call. */
 export type Surface = "rest" | "mcp" | "live" | "internal"
 
 /** One period in which an organization manages another. A later period of the same two has another `since`. */
@@ -22,17 +23,17 @@ export interface ManagementLink {
   readonly since: string
 }
 
-/** How a person began a session. */
+/** The sign-in of a person at the start of a session. */
 export interface SignIn {
   readonly method: "email_code" | "passkey" | "oidc" | "bootstrap"
-  /** RFC 3339; a later sign-in within the session moves it. */
+  /** RFC 3339. A later sign-in within the session updates the time. */
   readonly at: string
   /** True within five minutes of `at`. */
   readonly isFresh: boolean
 }
 
 interface CallerFields {
-  /** Scopes of a scoped token; undefined for an API key, which has every scope that its role allows. */
+  /** Scopes of a scoped token. Undefined for an API key: the key has every scope of its role. */
   readonly scopes: ReadonlySet<string> | undefined
   readonly credential: {
     readonly id: string
@@ -40,11 +41,11 @@ interface CallerFields {
     /** Kind of the key that opened the session; absent for an interactive session and for a key. */
     readonly opened_with?: "api_key" | "token" | "agent"
     readonly manager: boolean
-    /** RFC 3339; absent or null: it does not expire. */
+    /** RFC 3339. Absent or null: the credential does not expire. */
     readonly expires_at?: string | null
   }
   readonly surface: Surface
-  /** The call is marked as test traffic (`X-Service-Test`). */
+  /** True if the call is marked as test traffic (`X-Service-Test`). */
   readonly isTest?: boolean
   readonly requestId: string
   readonly log: Logger
@@ -52,7 +53,7 @@ interface CallerFields {
 
 /** The caller of an operation, with organization and rights. */
 export interface Caller extends CallerFields {
-  /** The organization the call acts in; every read and write stays inside it. */
+  /** The organization of the call. Every read and write stays inside it. */
   readonly organization: { readonly id: string; readonly slug: string; readonly name: string }
   readonly role: Role
   /** The organization of the credential, if it manages the other one. */
@@ -61,9 +62,9 @@ export interface Caller extends CallerFields {
   readonly link?: ManagementLink
   /** The user who made the credential; undefined for service principals. */
   readonly user: { readonly id: string; readonly email: string; readonly staff: boolean } | undefined
-  /** Of a session that a person began; undefined for keys, and for a session opened with a key. */
+  /** Of a session that a person began. Undefined for keys and for sessions opened with a key. */
   readonly signIn?: SignIn
-  /** Of the operator, who holds the master key: the one operation of the credential. */
+  /** Of the operator (the holder of the master key): the only operation of the credential. */
   readonly operator?: string
 }
 
@@ -81,22 +82,22 @@ export interface PersonAlone extends CallerFields {
 /** A caller of an operation with `withoutOrganization`. */
 export type AnyCaller = Caller | PersonAlone
 
-/** Name of the cookie in which a browser that has signed in sends its session, in place of a bearer credential. */
+/** Cookie with the session of a signed-in browser. It replaces the bearer credential. */
 export const sessionCookie = "mr_session"
 
-/** Returns the name of the session's cookie. With TLS browsers refuse a `__Host-` cookie from any other host or path. */
+/** Returns the name of the session cookie. With TLS, browsers refuse a `__Host-` cookie from any other host or path. */
 export function sessionCookieOf(publicUrl: string): string {
   return publicUrl.startsWith("https:") ? `__Host-${sessionCookie}` : sessionCookie
 }
 
-/** What a surface knows of a request before the caller is known. */
+/** The credentials of a request, before authentication. */
 export interface Credentials {
-  /** The text after `Bearer `, or of the session's cookie; undefined where neither came. */
+  /** The text after `Bearer `, or the value of the session cookie. Undefined if the request has neither. */
   readonly bearer: string | undefined
-  /** `X-Organization-ID`: a UUID or slug; undefined or empty selects the credential's own organization. */
+  /** `X-Organization-ID`: a UUID or slug. Undefined or empty selects the credential's own organization. */
   readonly organization: string | undefined
   readonly surface: Surface
-  /** Where the request comes from, as far as proxies are trusted. */
+  /** The client's address, as far as proxies are trusted. */
   readonly address?: string | undefined
   readonly requestId: string
   readonly log: Logger
@@ -109,5 +110,5 @@ export interface Authenticator {
 
 export const Authenticator = token<Authenticator>("Authenticator")
 
-/** Invalidation topic announced when a key or token is made, changed or revoked, with its id or the public id in its text as key. */
+/** Invalidation topic of keys and tokens: made, changed or revoked. The key is the id, or the public id in the token's text. */
 export const credentialsTopic = "credentials"

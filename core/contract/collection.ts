@@ -1,69 +1,84 @@
-// What a plugin keeps: a declared collection of documents. The declaration says whose the documents are, which fields
-// are times and what is indexed, so that both storage drivers lay it out alike and neither needs to be told more.
+// A declared collection of documents: its scope, its time fields and its indexes. Both storage drivers derive the layout from
+// this declaration.
 import type { DeclarationKind } from "../kernel/registry.ts"
 import type { Sealed } from "../kernel/vault.ts"
 
 /** A JSON value. */
 export type Json = null | boolean | number | string | Json[] | { [key: string]: Json }
 
-/** A stored document. `id` is its key; `organization_id` is set by the store where the collection has organizations. */
+/** A stored document. `id` is its key. The store sets `organization_id` in collections with organizations. */
 export interface Document {
   id: string
   organization_id?: string
 }
 
 export interface IndexSpec {
-  /** Dotted paths, most significant first; `-` in front for descending. `organization_id` is put in front by the store where the collection has organizations. */
+  /**
+   * Dotted paths, most significant first; a leading `-` means descending. In collections with organizations the store prepends
+   * `organization_id`.
+   */
   readonly fields: readonly string[]
   readonly unique?: boolean
-  /** Leave documents that lack the first field out of the index (and out of its uniqueness). */
+  /** Excludes documents without the first field from the index (and from its uniqueness). */
   readonly sparse?: boolean
-  /** Only documents with these values at these paths are in it, for what few of many are; it serves filters that name all of them. */
+  /**
+   * Limits the index to documents with these values at these paths. Suits a small part of many documents. The index serves
+   * filters with all of these values.
+   */
   readonly only?: Readonly<Record<string, string | number | boolean>>
 }
 
 export type CollectionScope = "organization" | "global"
 
-/** A secret in a document that the vault sealed. */
+/** A secret in a document, sealed by the vault. */
 export interface SealedPlace {
   /** Dotted path of the sealed value. */
   readonly path: string
   readonly sealed: Sealed
-  /** What it was sealed with. */
+  /** The vault's context of the seal. */
   readonly context: string
 }
 
-/** What the audit log keeps of a changed document: `full` its values before and after, secrets cut; `size` its id and size alone; `none` nothing. */
+/**
+ * The audit log's record of a changed document. `full`: values before and after, without secrets. `size`: only id and size.
+ * `none`: no record.
+ */
 export type AuditMode = "full" | "size" | "none"
 
-/** A declared collection of documents: whose they are, and what is indexed. */
+/** A declared collection of documents: its scope and its indexes. */
 export interface CollectionSpec<D extends Document = Document, S extends CollectionScope = CollectionScope> {
   /** Snake case, plural; the name of the MongoDB collection and the SQLite table. */
   readonly name: string
-  /** `organization`: can only be opened with an organization id, and neither reads nor writes another's documents. */
+  /** `organization`: opens only with an organization id, and reads and writes only this organization's documents. */
   readonly scope: S
-  /** Dotted paths of RFC 3339 fields, kept as dates by MongoDB. */
+  /** Dotted paths of RFC 3339 fields. MongoDB stores them as dates. */
   readonly times: readonly string[]
   readonly indexes: readonly IndexSpec[]
-  /** A time field after which the document goes by itself, in small steps. */
+  /** A time field. The store deletes the document after this time, in small steps. */
   readonly expires?: string
-  /** Default `full`. `size` suits contents (rows, events, messages), which must be gone permanently once they are deleted. */
+  /** Default `full`. `size` suits contents (rows, events, messages), since deleted contents must be gone permanently. */
   readonly audit?: AuditMode
-  /** Fields that the audit log shows beside the size, such as the id of the document that contains this one. */
+  /** Fields in the audit log beside the size, such as the id of the containing document. */
   readonly auditFields?: readonly string[]
-  /** Written now and then beside events (counts of them, how far something was read): not what an event leaves behind. */
+  /** Derived data, such as counters and read positions, written outside event transactions. */
   readonly statistics?: true
-  /** Text that a store cannot hold (half of a surrogate pair, NUL in a name) is stored there with U+FFFD in its place: for what people read. Otherwise such a write is refused. */
+  /**
+   * Replaces text that a store cannot hold (half of a surrogate pair, NUL in a name) by U+FFFD. Suits texts for people. Default:
+   * the write is refused.
+   */
   readonly repairsText?: true
-  /** Pieces of the JSON of most documents, such as `"subject":"`, in the order in which they stand in it: the embedded store keeps one character for each, of 28 at most. */
+  /**
+   * Pieces of JSON common to most documents, such as `"subject":"`, in document order; at most 28. The embedded store writes each
+   * as one character.
+   */
   readonly phrases?: readonly string[]
-  /** `millrace restore` keeps documents that are newer than the backup: what forbids something, such as an opt-out. */
+  /** `millrace restore` preserves documents newer than the backup. Suits prohibitions, such as an opt-out. */
   readonly outlivesRestore?: true
-  /** Fills in what writers leave out of a document; called with each that is read, not by filters. */
+  /** Fills in fields omitted by writers. Runs for each document that is read. Filters do not see these values. */
   restore?(document: D): D
-  /** Every secret that a document holds sealed: a changed master key is checked against them, and they are sealed again under it. */
+  /** Returns every sealed secret of a document. A changed master key is checked against them, and they are sealed again under it. */
   sealed?(document: D): readonly SealedPlace[]
-  /** Never set; carries the type. */
+  /** Never set. Carries the type. */
   readonly document?: D
 }
 

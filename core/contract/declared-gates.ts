@@ -1,21 +1,21 @@
-// The gates that the loaded plugins declare: those of operations and jobs, and one for each deferred action type, which a
-// step takes by `gate: true`. An organization chooses which of them hold, except those that an operation declares as standing.
+// The gates of the loaded plugins: gates of operations and jobs, and one for each deferred action type (`gate: true` on a step).
+// An organization chooses its active gates. Standing gates of operations are always active.
 import type { Registry } from "../kernel/registry.ts"
 import { Actions, type AnyAction } from "./action.ts"
 import type { Gate } from "./gate.ts"
 import { Jobs } from "./job.ts"
 import { Operations } from "./operation.ts"
 
-/** A gate, and what it covers. */
+/** A gate with the operations, actions and jobs it covers. */
 export interface DeclaredGate extends Gate {
   readonly operations: readonly string[]
   readonly actions: readonly string[]
   readonly jobs: readonly string[]
-  /** False: it holds in every organization. */
+  /** False: the gate is active in every organization. */
   readonly liftable: boolean
 }
 
-/** The gate of a step of this action type, under the type's own name. */
+/** Returns the gate for steps of this action type. The gate has the type's name. */
 export function gateOfAction({ type, summary, risk = "medium" }: AnyAction): Gate {
   return { name: type, risk, summary }
 }

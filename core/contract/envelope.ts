@@ -1,8 +1,8 @@
-// The page envelope and what the service itself knows of an event, as templates see it under `envelope`.
+// The page envelope and the service's data about an event. Templates read both under `envelope`.
 import { z } from "zod"
 import { token } from "../kernel/di.ts"
 
-/** What the page says about the visit, in the body's `_envelope` (all optional). */
+/** The page's description of the visit, in the body's `_envelope` (all optional). */
 export const PageEnvelope = z.object({
   page_url: z.string().max(2_048).optional(),
   artifact_id: z.string().max(64).optional(),
@@ -16,18 +16,18 @@ export const PageEnvelope = z.object({
   utm_content: z.string().max(500).optional(),
   click_id: z.string().max(500).optional(),
   click_id_type: z.string().max(100).optional(),
-  /** What the page's author calls the form that was sent. */
+  /** The form's name, set by the author of the page. */
   form: z.string().max(200).optional(),
 })
 export type PageEnvelope = z.infer<typeof PageEnvelope>
 
-/** What the service knows of an event beside its payload. */
+/** The service's data about an event, beside its payload. */
 export interface Envelope extends PageEnvelope {
   readonly received_at: string
   readonly is_test: boolean
-  /** The provider's id of the event, lifted by the auth mode; empty when it gives none. */
+  /** The provider's id of the event, extracted by the auth mode. Empty if the provider sends no id. */
   readonly event_id?: string
-  /** The provider's name of the kind of event, likewise. */
+  /** The provider's event type, extracted by the auth mode. */
   readonly event_type?: string
   readonly device_type?: string
   readonly browser?: string
@@ -38,19 +38,19 @@ export interface Envelope extends PageEnvelope {
   readonly city?: string
 }
 
-// What a User-Agent header says of the device and the browser. A plugin knows how to read it; without one, nothing is said.
+// Device and browser from a User-Agent header. A plugin parses the header. Without this plugin the fields are empty.
 
-/** Coarse on purpose; "" means no signal. */
+/** Deliberately coarse. "" means unknown. */
 export interface UserAgentClass {
   /** `mobile`, `tablet`, `desktop`, or "". */
   readonly device_type: string
   /** `chrome`, `safari`, `firefox`, `edge`, `samsung`, `opera`, `other`, or "". */
   readonly browser: string
-  /** Lower-case name of the app whose webview it is, or "" for a standalone browser. */
+  /** Lower-case name of the app for a webview, or "" for a standalone browser. */
   readonly in_app: string
 }
 
-/** No signal at all. */
+/** All fields unknown. */
 export const noUserAgent: UserAgentClass = { device_type: "", browser: "", in_app: "" }
 
 /** Classifies the text of a User-Agent header. */

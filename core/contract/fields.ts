@@ -1,4 +1,4 @@
-// Fields that many declarations share, as zod schemas, with the words that errors and documentation show.
+// Shared fields as zod schemas, with the words for errors and documentation.
 import { createHash } from "node:crypto"
 import { isDeepStrictEqual } from "node:util"
 import anyAscii from "any-ascii"
@@ -17,19 +17,19 @@ export const Slug = z
   .refine((text) => !isUuid(text), "a slug, not a UUID: wherever a slug is taken, a UUID is read as an id")
   .describe("Stable identifier: lower-case letters, digits and hyphens.")
 
-/** The id of anything that is kept; taken in either case and kept in lower case (RFC 9562 section 4). */
+/** The id of any stored item. Accepts upper and lower case; stored in lower case (RFC 9562 section 4). */
 export const Uuid = z.uuid().toLowerCase().describe("UUID.")
 
-/** Wherever a slug is used in a path a UUID is accepted too; both are kept in lower case. */
+/** A slug or UUID in a path. Both are stored in lower case. */
 export const SlugOrId = z.string().min(1).max(100).toLowerCase().describe("Slug or UUID.")
 
-/** A time as documents and answers have it; one with an offset is taken, and made to be like the others, so that they compare as text. */
+/** A time in documents and answers. An offset is converted to UTC, so times compare as text. */
 export const Timestamp = z.iso
   .datetime({ offset: true })
   .overwrite(inUtc)
   .describe("RFC 3339; stored and returned in UTC with milliseconds.")
 
-/** Any JSON value, looked at in one pass: `z.json()` tries six schemas for each value within. */
+/** Any JSON value, checked in one pass. `z.json()` tries six schemas for each inner value. */
 export const AnyJson = z.unknown().superRefine((value, { addIssue }) => {
   if (!isJson(value)) addIssue({ code: "invalid_type", expected: "json", input: value })
 }) as unknown as z.ZodType<Json, Json>
@@ -46,7 +46,7 @@ function isJson(value: unknown): boolean {
 const earliest = Date.parse("0000-01-01T00:00:00.000Z")
 const latest = Date.parse("9999-12-31T23:59:59.999Z")
 
-/** Also called for invalid times, which were refused before. */
+/** Also runs for invalid times. The schema has refused them already. */
 function inUtc(text: string): string {
   if (text.length === 24 && text.endsWith("Z")) return text
   const time = Date.parse(text)
@@ -57,9 +57,9 @@ function inUtc(text: string): string {
 export const Name = z.string().trim().min(1).max(200).describe("Display name.")
 
 /**
- * The slug of a name: lower case, ASCII where it decomposes to it, everything else a hyphen. A name without Latin letters
- * is transliterated; one of which nothing is left, or a UUID, becomes `kind` and eight digits of its hash. The same name
- * always has the same slug, since a file's slug is its identity.
+ * Returns the slug of a name: lower case, decomposed to ASCII, other characters as hyphens. A name without Latin letters is
+ * transliterated. An empty result or a UUID becomes `kind` and eight digits of its hash. The slug of a name never changes, since
+ * a file's slug is its identity.
  */
 export function slugOf(name: string, kind: string): string {
   const slug = hyphenated(/\p{Script=Latin}/u.test(name) ? name : anyAscii(name))
@@ -68,7 +68,7 @@ export function slugOf(name: string, kind: string): string {
 
 const maxNumbered = 100
 
-/** The slug, or with the first number from 2 that makes it free. Two at once are told apart by the unique index. */
+/** Returns the slug, or the slug with the first free number from 2. The unique index separates concurrent callers. */
 export async function uniqueSlug(slug: string, isTaken: (slug: string) => Promise<boolean> | boolean): Promise<string> {
   for (let n = 1; n <= maxNumbered; n++) {
     const numbered = n === 1 ? slug : `${slug}-${n}`
@@ -77,7 +77,7 @@ export async function uniqueSlug(slug: string, isTaken: (slug: string) => Promis
   throw slugTaken(`"${slug}" and ${maxNumbered - 1} numbered variants are taken; give a slug or another name.`)
 }
 
-/** The error of a slug that is taken; `path` is the field that gave it. */
+/** The error for a taken slug. `path` is the input field with the slug. */
 export function slugTaken(message: string, path = "slug"): AppError {
   return new AppError("already_exists", message, { reason: "slug_taken", fields: [{ path, message: "taken" }] })
 }
@@ -93,10 +93,10 @@ function hyphenated(name: string): string {
     .replace(/-+$/, "")
 }
 
-// Fields that a read shows and a change cannot set. An update takes them as they were read, so that what a GET answered can
-// be edited and sent back; one that differs is refused.
+// Fields visible in reads and fixed in updates. An update accepts their current values, so an edited GET answer can be sent back.
+// A different value is refused.
 
-/** What the documentation says of such a field. */
+/** The documentation of a read-only field. */
 export const readOnlyNote = "Read-only; accepted if unchanged."
 
 type ReadOnlyShape<N extends string> = Record<N, z.ZodOptional<typeof AnyJson>>
@@ -107,7 +107,7 @@ export function readOnlyInput<const N extends string>(names: readonly N[]): Read
   return Object.fromEntries(names.map((name) => [name, field])) as ReadOnlyShape<N>
 }
 
-/** What is left to change. Throws `invalid_argument` naming each read-only field that is not as `shown`. */
+/** Returns the input without read-only fields. Throws `invalid_argument` with each read-only field that differs from `shown`. */
 export function omitReadOnly<T extends Readonly<Record<string, unknown>>>(
   given: T,
   shown: Readonly<Record<string, unknown>>,

@@ -1,45 +1,48 @@
-// What a person may have to allow before it happens: an operation or a job that declares a gate, and a step that is written
-// with one. Which gates hold in an organization is its own choice; the plugin that fills `Gatekeeper` keeps what waits.
+// Approval by a person before an action: for operations and jobs with a gate, and for steps with `gate: true`. Each organization
+// chooses its active gates. The plugin behind `Gatekeeper` stores pending approvals.
 import { token } from "../kernel/di.ts"
 import { AppError } from "../kernel/errors.ts"
 import type { Caller, Role, Surface } from "./caller.ts"
 import type { Json } from "./collection.ts"
 import type { UnitOfWork } from "./unit-of-work.ts"
 
-/** How much harm an action may do, least first. */
+/** The harm of a wrong action, least first. */
 export const risks = ["low", "medium", "high"] as const
-/** How much harm is done where it was wrong. */
+/** The harm of a wrong action. */
 export type Risk = (typeof risks)[number]
 
-/** A kind of thing that an organization can ask approval for. */
+/** A class of actions that an organization can place under approval. */
 export interface Gate {
-  /** `<area>.<what>` in snake case, or the type of an action. */
+  /** `<area>.<what>` in snake case, or an action type. */
   readonly name: string
   readonly risk: Risk
   readonly summary: string
 }
 
-/** The gate of an operation: where the organization asks for approval a call waits, else it goes on. */
+/** The gate of an operation. If the organization asks for approval, the call waits. Otherwise it runs at once. */
 export interface OperationGate<I, O> extends Gate {
-  /** What the call would do, in a sentence for the person who decides. */
+  /** Describes the effect of the call, in a sentence for the person who decides. */
   what(input: I): string
-  /** Who the call reaches beside its input, such as a connection with its revision and host. The call is refused if it changed since. */
+  /**
+   * Returns the call's target outside its input, such as a connection with its revision and host. A call with a changed target is
+   * refused.
+   */
   target?(input: I, args: { readonly organization: string; readonly deps: Record<string, unknown> }): Promise<Json>
-  /** Fields that hold the text of a mail or message. The person who approves a call reads them in full. */
+  /** Fields with the text of a mail or message. The person who approves a call reads these fields in full. */
   readonly contents?: readonly string[]
-  /** The answer of a call that waits. */
+  /** Returns the answer of a pending call. */
   pending(filed: FiledApproval): O
 }
 
-/** The gate of a job: where the organization asks for approval a run waits, else it goes on. */
+/** The gate of a job. If the organization asks for approval, a run waits. Otherwise it runs at once. */
 export interface JobGate<P> extends Gate {
-  /** What a run would do, in a sentence for the person who decides. */
+  /** Describes the effect of a run, in a sentence for the person who decides. */
   what(payload: P): string
 }
 
-/** Who asks. */
+/** The caller behind a request for approval. */
 export interface Requester {
-  /** Null where a pipeline or the service itself asks. */
+  /** Null if a pipeline or the service itself asks. */
   readonly credential_id: string | null
   readonly user_id: string | null
   /** The managing organization that the credential depends on. Absent in older approvals. */
@@ -47,51 +50,51 @@ export interface Requester {
   readonly surface: Surface
 }
 
-/** Returns the caller as the one who asks for approval. */
+/** Returns the caller as a requester of approval. */
 export function requesterOf({ credential, user, link, surface }: Caller): Requester {
   return { credential_id: credential.id, user_id: user?.id ?? null, manager_id: link?.manager_id ?? null, surface }
 }
 
-/** What waits for a decision. */
+/** Work that waits for a decision. */
 export interface HeldWork {
   readonly gate: Gate
   readonly subject: { readonly kind: "operation" | "step" | "job"; readonly name: string }
-  /** What would be done, in a sentence. */
+  /** The planned effect, in a sentence. */
   readonly what: string
-  /** Why it is asked for, such as the pipeline and the event; empty where nobody said. */
+  /** The cause of the request, such as the pipeline and the event. Empty if unknown. */
   readonly why: string
   readonly requester: Requester
-  /** Exactly what would be done. */
+  /** The exact input of the work. */
   readonly input: Json
-  /** Who it reaches beside the input; see `Action`. */
+  /** The target outside the input; see `Action`. */
   readonly target?: Json
   readonly contents?: readonly string[]
-  /** Id of the queued job that goes on after the decision; it is made due then. */
+  /** Id of the queued job that continues after the decision. The decision makes the job due. */
   readonly job: string
 }
 
 /** An approval that was filed for held work. */
 export interface FiledApproval {
   readonly id: string
-  /** Of the input: the same on the card, the job and the receipt. */
+  /** Digest of the input. The card, the job and the receipt have the same digest. */
   readonly digest: string
   readonly what: string
   /** RFC 3339. */
   readonly expires_at: string
 }
 
-/** What a gate decides of an action. */
+/** The state of an approval. */
 export type Decision =
   | { readonly state: "pending"; readonly expires_at: string }
-  /** `role`: the most that who asked may still do; undefined where nobody did. */
+  /** `role`: the requester's highest remaining role. Undefined without a requester. */
   | { readonly state: "approved"; readonly input: Json; readonly target: Json; readonly digest: string; readonly role?: Role }
-  /** `revoked`: approved, but who asked may not ask any longer. */
+  /** `revoked`: approved, but the requester has lost the right to ask. */
   | { readonly state: "rejected" | "expired" | "revoked"; readonly note: string }
 
-/** How approved work ended. */
+/** The result of approved work. */
 export type Receipt = { readonly ok: true; readonly result: Json } | { readonly ok: false; readonly error: Failure }
 
-/** Why work that was let go failed, as its approval shows it. */
+/** The failure of approved work, as shown in its approval. */
 export interface Failure {
   readonly code: string
   readonly message: string
@@ -104,36 +107,36 @@ const refusals = {
   revoked: { reason: "requester_revoked", verb: "is not carried out:" },
 } as const
 
-/** What held work fails with that was not approved, or may not be carried out any longer. */
+/** Returns the error of held work that was rejected, expired or revoked. */
 export function notApproved({ state, note }: Extract<Decision, { note: string }>, approval_id: string): AppError {
   const { reason, verb } = refusals[state]
   const message = `The approval ${verb}${note === "" ? "" : ` ${note}`}`
   return new AppError("failed_precondition", message, { reason, approval_id, retryable: false })
 }
 
-/** Refuses approved work whose target is another now. Retrying cannot help. */
+/** Refuses approved work with a changed target. A retry cannot help. */
 export function targetChanged(approval_id: string, target: Json): AppError {
   const message = `The target changed after approval was asked for; it was ${JSON.stringify(target)}. Ask again for approval.`
   return new AppError("failed_precondition", message, { reason: "target_changed", approval_id, retryable: false })
 }
 
-/** Keeps what waits, and tells how it was decided. */
+/** Stores pending approvals and returns their decisions. */
 export interface Gatekeeper {
-  /** Whether the organization asks for approval at this gate. */
+  /** Returns true if the organization asks for approval at this gate. */
   holds(organization: string, gate: string): Promise<boolean>
   /** Stages an approval under this id. */
   file(work: UnitOfWork, organization: string, id: string, held: HeldWork): FiledApproval
-  /** Throws `not_found` for an unknown id, `data_loss` where what is kept is not what was approved. */
+  /** Throws `not_found` for an unknown id, and `data_loss` if the stored input differs from the approved input. */
   decision(organization: string, id: string): Promise<Decision>
-  /** Stages how it ended. */
+  /** Stages the result of the approved work. */
   complete(work: UnitOfWork, organization: string, id: string, receipt: Receipt): Promise<void>
-  /** Stages why what the job still had to do, decided or not, is not done any longer. */
+  /** Stages the reason for dropping the job's remaining approvals, decided or not. */
   abandon(work: UnitOfWork, organization: string, job: string, error: Failure): Promise<void>
 }
 
 export const Gatekeeper = token<Gatekeeper>("Gatekeeper")
 
-/** An error as a receipt keeps it. */
+/** Returns an error as stored in a receipt. */
 export function withReason({ code, message, details }: AppError): Failure {
   return { code, message, reason: details.reason }
 }

@@ -1,5 +1,5 @@
-// Work that outlives the call that asked for it: durable, leased, retried, at least once. A job is staged in a unit of
-// work, so it exists exactly when its commit does.
+// Durable work beyond the call that requests it: leased, retried, at least once. A job is staged in a unit of work, so it exists
+// exactly if the commit succeeds.
 import type { z } from "zod"
 import { type Deps, type TokenRecord, token } from "../kernel/di.ts"
 import { AppError } from "../kernel/errors.ts"
@@ -16,10 +16,10 @@ export interface RetryPolicy {
   readonly max_delay_ms: number
 }
 
-/** How often, and after how long, a job is retried unless it says otherwise. */
+/** The default retry policy of jobs. */
 export const defaultRetry: RetryPolicy = { max_attempts: 8, initial_delay_ms: 1_000, factor: 2, max_delay_ms: 3_600_000 }
 
-/** A payload's field `sealed` holds a secret that the vault sealed under this context, so that a changed master key is checked against it. */
+/** Vault context of a payload's `sealed` field. A changed master key is checked against this secret. */
 export function sealContext(jobId: string): string {
   return `job ${jobId}`
 }
@@ -27,9 +27,9 @@ export function sealContext(jobId: string): string {
 export interface JobArgs<P, R extends TokenRecord> {
   readonly payload: P
   readonly deps: Deps<R>
-  /** 1 for the first try. */
+  /** 1 for the first attempt. */
   readonly attempt: number
-  /** True when no try follows a failure of this one. */
+  /** True if a failure of this attempt is final. */
   readonly last: boolean
   readonly organization: string | undefined
   readonly jobId: string
@@ -37,36 +37,39 @@ export interface JobArgs<P, R extends TokenRecord> {
   readonly log: Logger
   /** Committed together with the job's completion. */
   readonly work: UnitOfWork
-  /** What `enqueue` was given to remember, where this is the first attempt, on the node that enqueued it. */
+  /** The `remember` value of `enqueue`. Set only in a first attempt on the node that enqueued the job. */
   readonly remembered?: unknown
-  /** Returns true if this node keeps the job in memory while it is postponed by so many milliseconds. */
+  /** Returns true if this node holds the job in memory during a postponement of this length. */
   keepsFor(milliseconds: number): boolean
 }
 
-/** Names a job for the code that enqueues it. */
+/** A reference to a job, for the code that enqueues it. */
 export interface JobRef<P extends z.ZodType = z.ZodType> {
   readonly type: string
   readonly payload: P
   readonly retry?: RetryPolicy
-  /** Deadline of one try. Default 60,000. */
+  /** Deadline of one attempt. Default 60,000. */
   readonly timeoutMs?: number
 }
 
 /** Runs a job. */
 export interface JobHandler<P extends z.ZodType, R extends TokenRecord> {
   readonly summary: string
-  /** How many of these a node runs at once; `jobs.concurrency` unless given. No other type's jobs wait for them. */
+  /** Concurrent runs on a node; default `jobs.concurrency`. Jobs of other types do not wait for them. */
   readonly slots?: number
-  /** Of the slots, those reserved for organizations that hold none; a quarter, rounded down, unless given. */
+  /** Slots reserved for organizations without a running job; default a quarter, rounded down. */
   readonly reservedSlots?: number
-  /** True if jobs of one key may hang together: a key then takes at most half of the slots that its organization has free. */
+  /** True if jobs of one key may hang together. A key then uses at most half of its organization's free slots. */
   readonly limitsKeys?: boolean
   readonly inject?: R
-  /** A run waits for a person's approval where the organization asks for it. Such a job is enqueued for an organization. */
+  /** The gate of a run. The job needs an organization. The run waits for approval if the organization asks for it. */
   readonly gate?: JobGate<z.output<P>>
-  /** Throws to have the job retried; an AppError with details `retryable: false` ends it at once. */
+  /** A thrown error retries the job. An AppError with details `retryable: false` ends the job at once. */
   run(args: JobArgs<z.output<P>, R>): Promise<void>
-  /** Called when the last try failed, in the unit of work that marks the job dead; and when the job was not approved, in that which removes it. */
+  /**
+   * Runs after the last failed attempt, in the unit of work that marks the job dead. After a refused approval it runs in the unit
+   * of work that removes the job.
+   */
   exhausted?(args: JobArgs<z.output<P>, R>, error: unknown): Promise<void> | void
 }
 
@@ -75,7 +78,7 @@ export interface Job<P extends z.ZodType = z.ZodType, R extends TokenRecord = To
 // biome-ignore lint/suspicious/noExplicitAny: the registry holds jobs of every payload type.
 export type AnyJob = Job<any, any>
 
-/** Every job that core and the plugins declare. */
+/** All jobs of core and the plugins. */
 export const Jobs: DeclarationKind<AnyJob> = { kind: "job", nameOf: (job) => job.type }
 
 /** Names a job beside its collection. Code that enqueues the job needs only the reference. */
@@ -83,7 +86,7 @@ export function jobRef<P extends z.ZodType>(type: string, payload: P, options: P
   return { type, payload, ...options }
 }
 
-/** Declares a job: work that outlives the call that asked for it. */
+/** Declares a job: durable work beyond the call that requests it. */
 export function defineJob<P extends z.ZodType, const R extends TokenRecord = Record<never, never>>(job: Job<P, R>): Job<P, R>
 export function defineJob<P extends z.ZodType, const R extends TokenRecord = Record<never, never>>(
   ref: JobRef<P>,
@@ -95,48 +98,48 @@ export function defineJob<P extends z.ZodType, R extends TokenRecord>(ref: JobRe
 
 export interface EnqueueOptions {
   readonly organization?: string
-  /** Jobs of one organization take turns by this: a pipeline, say. */
+  /** Jobs of one organization take turns by key, such as a pipeline. */
   readonly key?: string
-  /** Derived where the same job may be staged twice; the second is then the same job. Default: generated. */
+  /** Default: generated. Derive the id if the same job may be staged twice; the second staging then has no effect. */
   readonly id?: string
   /** Milliseconds since the epoch; default now. */
   readonly runAt?: number
   readonly retry?: RetryPolicy
   readonly timeoutMs?: number
-  /** Who asked for a job that has a gate; may not decide about it. */
+  /** The requester of a job with a gate. The requester cannot approve the job. */
   readonly requester?: Requester
-  /** Handed to the first attempt where this node makes it at once, so that it need not read what was just written; not stored. */
+  /** Passed to the first attempt if this node runs it at once; not stored. Saves a read of the data just written. */
   readonly remember?: unknown
 }
 
-/** The durable queue: a job is staged in a commit, and runs at least once. */
+/** The durable queue. A job is staged in a commit and runs at least once. */
 export interface JobQueue {
-  /** Stages a job; it runs once the work is committed. Returns its id. */
+  /** Stages a job. It runs after the commit. Returns its id. */
   enqueue<P extends z.ZodType>(work: UnitOfWork, job: JobRef<P>, payload: z.input<P>, options?: EnqueueOptions): string
-  /** Stages that a dead job is retried, from its first try. The commit fails as `aborted` or `not_found` where there is none. */
+  /** Stages a retry of a dead job, from its first attempt. The commit fails with `aborted` or `not_found` if there is no dead job. */
   revive(work: UnitOfWork, jobId: string): void
-  /** Stages that a dead job goes; nothing where it is not dead. */
+  /** Stages the deletion of a dead job. No effect on other jobs. */
   discard(work: UnitOfWork, jobId: string): void
-  /** Stages that a job which waits for its time is due now; one that runs, as soon as it is to wait. Nothing where it is done. */
+  /** Makes a waiting job due now. A running job runs again as soon as it would wait. No effect on a finished job. */
   hasten(work: UnitOfWork, jobId: string): void
 }
 
-/** How far a job is that counts its tries itself, as people see it. */
+/** The progress of a job that counts its own attempts, as shown to people. */
 export interface JobProgress {
   readonly attempts: number
   readonly max_attempts: number
   readonly last_error: string
 }
 
-/** Ends the wait of a postponed job early, on the node that holds it. */
+/** Ends the wait of a postponed job early, on the node with the job. */
 export interface EarlyTurn {
-  /** Calls back once, when the job may run. */
+  /** Calls `wake` once, when the job may run. */
   onTurn(wake: () => void): void
-  /** The job no longer waits for the turn. */
+  /** Removes the job from the waiters. */
   leave(): void
 }
 
-/** Thrown by a job that is not done but has not failed either: it runs again later, and the try does not count. */
+/** Thrown by a job that is neither done nor failed. It runs again later, and the attempt does not count. */
 export class Postponed extends Error {
   readonly milliseconds: number
   readonly progress: JobProgress | undefined
@@ -150,7 +153,7 @@ export class Postponed extends Error {
   }
 }
 
-/** Thrown by a job that failed permanently, with what it knows of its tries. */
+/** Thrown by a job after a permanent failure, with its progress. */
 export class JobFailed extends AppError {
   readonly progress: JobProgress | undefined
 

@@ -1,36 +1,36 @@
-// A rule that pipeline documents are held against: what it refuses or warns of, why, and what to do. The pages under
-// docs/rules are made of these, and tests compile every example.
+// A rule for pipeline documents: its finding, the reason and the remedy. Pages under docs/rules come from these rules. Tests
+// compile every example.
 import type { DeclarationKind } from "../kernel/registry.ts"
 
-/** A rule that documents are held against; its page under docs/rules is made of it. */
+/** A rule for pipeline documents. Its page under docs/rules comes from this declaration. */
 export interface LintRule {
   readonly level: "error" | "warning"
   /** One line. */
   readonly summary: string
   readonly why: string
   readonly remedy: string
-  /** Documents in YAML, without their name: the first has the finding, the second has not. A line `---` divides files that lie beside each other. */
+  /** YAML documents without their name. `bad` has the finding, `good` does not. A line `---` separates files of one folder. */
   readonly bad: string
   readonly good: string
 }
 
-/** A document that compiles, as rules over several documents see it. */
+/** A compiled document, as seen by rules over several documents. */
 export interface LintedDocument {
   readonly slug: string
   readonly active: boolean
-  /** Rules whose warnings its author has read and wants no more. */
+  /** Rules whose warnings the author has acknowledged. */
   readonly acknowledged: readonly string[]
   readonly request_schema: unknown
   readonly pipeline: readonly Readonly<Record<string, unknown>>[]
   readonly upserts: readonly { readonly dataset: string; readonly key: string }[]
-  /** Slugs of the datasets that it writes to. */
+  /** Slugs of the datasets written by the document. */
   readonly writesTo: readonly string[]
 }
 
-/** A rule that a document breaks only beside others. */
+/** A rule about several documents together. */
 export interface CrossDocumentRule extends LintRule {
   readonly id: string
-  /** For each of the documents that lie beside each other, in their order, what it breaks the rule by. Pure. */
+  /** Returns a finding or undefined for each document, in the same order. Pure. */
   check(documents: readonly LintedDocument[]): readonly ({ readonly message: string; readonly pointer: string } | undefined)[]
 }
 

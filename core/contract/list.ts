@@ -1,5 +1,5 @@
-// A list: an operation that shows a collection of the caller's organization page by page. It is declared by what it
-// shows, in which order, and which of it an input asks for; a list that needs more is an operation like any other.
+// A list: an operation that shows a collection of the caller's organization in pages. The declaration has fields, order and
+// filters. A list with other needs is a plain operation.
 import { z } from "zod"
 import type { Deps, TokenRecord } from "../kernel/di.ts"
 import type { Caller } from "./caller.ts"
@@ -16,7 +16,7 @@ type Output<K extends string, V extends z.ZodType, B extends z.ZodRawShape> = z.
   { [N in K]: z.ZodArray<V> } & B & { next_cursor: z.ZodString }
 >
 
-/** What a call gives of the input: a field that has the value it would have without being given is absent. */
+/** The input fields with a value other than their default. Other fields are absent. */
 export type Given<F extends z.ZodRawShape> = {
   readonly [N in keyof F]: z.output<F[N]> | (undefined extends z.input<F[N]> ? undefined : never)
 }
@@ -27,7 +27,7 @@ export interface ListArgs<R extends TokenRecord> {
   readonly deps: Deps<R>
 }
 
-/** A list, as `defineList` takes it. */
+/** A list: the argument of `defineList`. */
 export interface List<
   D extends Document,
   V extends z.ZodType,
@@ -38,21 +38,24 @@ export interface List<
 > extends Pick<Operation<Input<F>>, "name" | "summary" | "description" | "access" | "columns" | "examples" | "mcp"> {
   readonly path: string
   readonly collection: CollectionSpec<D, "organization">
-  /** Fields of the path, and filters; `limit` and `cursor` come by themselves. */
+  /** Path fields and filters. `limit` and `cursor` are added. */
   readonly input?: F
   readonly inject?: R
-  /** Conditions on the documents; a cursor is good for the same ones alone, so nothing such as the time may be among them. Without it each field that is given is one. */
+  /**
+   * Returns conditions on the documents. Default: equality for each input field. A cursor is valid only for the same conditions,
+   * so they must not depend on the time.
+   */
   where?(given: Given<F>, args: ListArgs<R>): Filter | Promise<Filter>
   /** Set if a filter names an item, and `where` throws `not_found` for it. */
   readonly isOfItem?: true
   /** REST callers receive the whole list, and each page has `total`. A given `limit` makes pages. */
   readonly isWhole?: true
-  /** Newest first unless given. */
+  /** Default: newest first. */
   readonly sort?: Sort | ((given: Given<F>) => Sort)
-  /** The output's field that holds the list, with what is shown of each document. */
+  /** The output field with the list, and the schema of its items. */
   readonly items: { readonly [N in K]: V }
   view(document: D, args: ListArgs<R>): z.input<V>
-  /** Fields of each page beside the list. */
+  /** Fields of each page outside the list. */
   readonly beside?: {
     readonly fields: B
     read(given: Given<F>, args: ListArgs<R>): Promise<z.input<z.ZodObject<B>>>
@@ -92,7 +95,7 @@ export function defineList<
     hints: { readOnly: true, destructive: false, idempotent: true },
     input: z.strictObject({ ...input, ...(isWhole ? wholeListInput : pageInput) }),
     output: z.object({ [field]: z.array(shown), ...(isWhole && { total }), ...beside?.fields, next_cursor: z.string() }),
-    // What a path names may not be there.
+    // The item in a path may be missing.
     errors: ["invalid_argument", ...(path.includes("{") || isOfItem ? (["not_found"] as const) : [])],
     inject: { ...inject, ...reading },
     async handle({ input: { limit, cursor, ...asked }, caller, deps }: HandleArgs<Record<string, unknown> & PageRequest, TokenRecord>) {

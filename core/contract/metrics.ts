@@ -1,21 +1,21 @@
-// Counters and histograms, by prom-client; declared where they are counted, shown at GET /metrics.
+// Counters and histograms (prom-client), declared beside the code that counts. Shown at GET /metrics.
 import { Gauge, type Registry as MetricsRegistry } from "prom-client"
 import { token } from "../kernel/di.ts"
 import type { Share } from "../kernel/fair-scheduler.ts"
 
-/** The registry of the service's metrics, as prom-client has it. */
+/** The prom-client registry of the service. */
 export type Metrics = MetricsRegistry
 
 export const Metrics = token<Metrics>("Metrics")
 
-// Shows who waits for what is shared: two gauges for all resources, labelled by resource and organization. Labels are
-// bounded: the organizations that wait longest are named, and the others counted together as "other".
+// Gauges for waiters on shared resources: two gauges, labelled by resource and organization. Labels are bounded: the ten
+// organizations with the longest wait are named. The others count together as "other".
 
 const maxNamed = 10
 const labelNames = ["resource", "organization"] as const
 const sources = new WeakMap<Metrics, Map<string, () => readonly Share[]>>()
 
-/** `shares` is asked at each scrape, those that wait longest first. A resource that is given again replaces what it was. */
+/** `shares` runs at each scrape and returns the longest waits first. A second call for a resource replaces the first. */
 export function measureWaiting(metrics: Metrics, resource: string, shares: () => readonly Share[]): void {
   let known = sources.get(metrics)
   if (!known) {

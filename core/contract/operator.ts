@@ -1,13 +1,13 @@
-// The credential of the operator: who holds the master key acts as the operator of the service, for a minute and for one
-// operation. `millrace` draws one beside the service; nothing is stored.
+// The operator's credential. The holder of the master key acts as the operator of the service, for one minute and one operation.
+// `millrace` creates the credential beside the service and stores no copy.
 import { createHmac, randomBytes, timingSafeEqual } from "node:crypto"
 
 const prefix = "mr_operator_"
 const lifeMs = 60_000
-/** Clocks of the command and the service may differ by this. */
+/** Maximum clock difference between the command and the service. */
 const skewMs = 30_000
 
-/** The vault's purpose of the key that signs. */
+/** The vault's purpose for the signing key. */
 export const operatorPurpose = "operator"
 
 /** Returns true for the text of an operator's credential, valid or not. */
@@ -15,14 +15,14 @@ export function isOperatorCredential(bearer: string | undefined): bearer is stri
   return bearer?.startsWith(prefix) === true
 }
 
-/** Draws a credential for one operation. `key` is `Vault.keyFor(operatorPurpose)`. */
+/** Creates a credential for one operation. `key` is `Vault.keyFor(operatorPurpose)`. */
 export function drawOperatorCredential(key: Buffer, operation: string, now: number): string {
   const expires = now + lifeMs
   const nonce = randomBytes(12).toString("hex")
   return `${prefix}${operation}_${expires}_${nonce}_${macOf(key, operation, expires, nonce)}`
 }
 
-/** Returns the operation of a valid credential. */
+/** Returns the operation of a valid credential, otherwise undefined. */
 export function readOperatorCredential(key: Buffer, text: string, now: number): string | undefined {
   const [, operation = "", expires = "", nonce = "", mac = ""] =
     /^mr_operator_([a-z_.]+)_(\d{1,15})_([0-9a-f]{24})_([0-9a-f]{64})$/.exec(text) ?? []

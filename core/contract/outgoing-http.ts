@@ -1,58 +1,74 @@
-// HTTP calls to other systems, guarded: the one way out that pipelines, integrations and plugins are given.
+// Guarded HTTP calls to other systems. Pipelines, integrations and plugins have no other way out.
 import { token } from "../kernel/di.ts"
 import type { Json } from "./collection.ts"
 
 /** One call to another system. */
 export interface OutgoingRequest {
   readonly url: string
-  /** Id of the organization that calls. Each has connections of its own, and its own pauses for hosts that do not answer. Empty or absent: the service itself. */
+  /**
+   * Id of the calling organization. Each has its own connections and its own pauses for hosts that do not answer. Empty or
+   * absent: the service itself.
+   */
   readonly organization?: string
-  /** GET unless given. */
+  /** Default GET. */
   readonly method?: string
   readonly headers?: Readonly<Record<string, string>>
   readonly body?: string | Uint8Array
-  /** Of the whole call, redirects and body included; `outgoing.timeout_ms` unless given. */
+  /** Timeout of the whole call, including redirects and body; default `outgoing.timeout_ms`. */
   readonly timeoutMs?: number
-  /** Of the unpacked body; never more than `outgoing.max_response_bytes`. */
+  /** Maximum size of the decompressed body; never more than `outgoing.max_response_bytes`. */
   readonly maxBytes?: number
-  /** Of a file that is fetched: its bytes are returned in place of text, and `outgoing.max_response_bytes` does not count. */
+  /** Maximum size of a fetched file. Its bytes are returned in place of text, and `outgoing.max_response_bytes` does not apply. */
   readonly maxFileBytes?: number
   readonly signal?: AbortSignal
-  /** Sent as `Idempotency-Key` unless the headers hold one. */
+  /** Sent as `Idempotency-Key` unless the headers contain one. */
   readonly idempotencyKey?: string
-  /** `follow` (default) goes anywhere allowed and drops credentials across origins; `same_origin` refuses another origin; `manual` returns the redirect. */
+  /**
+   * `follow` (default) follows to any allowed address and drops credentials across origins. `same_origin` refuses another origin.
+   * `manual` returns the redirect.
+   */
   readonly redirects?: "follow" | "same_origin" | "manual"
 }
 
-/** What the other system answered. */
+/** The other system's answer. */
 export interface OutgoingResponse {
   readonly status: number
-  /** Names in lower case; a repeated header's values joined with a comma. */
+  /** Names in lower case. Values of a repeated header are joined with a comma. */
   readonly headers: Readonly<Record<string, string>>
   readonly text: string
-  /** Set where the request has `maxFileBytes`. */
+  /** Set if the request has `maxFileBytes`. */
   readonly bytes?: Uint8Array
-  /** Set when the content type says JSON and the text is. */
+  /** Set if both content type and text are JSON. */
   readonly json: Json | undefined
-  /** Scheme, host and port that answered; for messages. */
+  /** Scheme, host and port of the answer, for messages. */
   readonly origin: string
 }
 
-/** What a step makes of a response. */
+/** The step result of a response. */
 export interface OutgoingResult {
   readonly status: number
-  /** JSON where the response was JSON, its text otherwise; only its beginning when `truncated`. */
+  /** Parsed JSON for a JSON response, otherwise the text. Only the beginning if `truncated`. */
   readonly body: Json
   readonly truncated: boolean
 }
 
-/** HTTP to other systems: only to addresses that `outgoing.allow_hosts` and the public network allow, with bounds on time and size. In tests and rehearsals the call is captured. */
+/**
+ * HTTP to other systems. `outgoing.allow_hosts` and the public network limit the addresses; time and size are bounded. In tests
+ * and rehearsals calls are captured.
+ */
 export interface OutgoingHttp {
-  /** Any status resolves. Throws AppError: `invalid_argument` and `failed_precondition` for what is refused, `unavailable`, `deadline_exceeded`, `canceled`, `resource_exhausted` for what went wrong; details carry `retryable: false` where trying again is of no use. */
+  /**
+   * Resolves for any status. Throws AppError: `invalid_argument` and `failed_precondition` for refused calls; `unavailable`,
+   * `deadline_exceeded`, `canceled` and `resource_exhausted` for failed calls. Details have `retryable: false` if a retry cannot
+   * help.
+   */
   fetch(request: OutgoingRequest): Promise<OutgoingResponse>
-  /** As `fetch`, for a step: any status outside 2xx throws, `unavailable` for 408, 425, 429 and 5xx, which are retried, `failed_precondition` with `retryable: false` for others. */
+  /**
+   * Like `fetch`, for a step: any status outside 2xx throws. 408, 425, 429 and 5xx throw `unavailable` and are retried. Others
+   * throw `failed_precondition` with `retryable: false`.
+   */
   send(request: OutgoingRequest): Promise<OutgoingResult>
-  /** Throws for a URL that `fetch` would refuse without asking a resolver. */
+  /** Throws for a URL that `fetch` refuses without DNS resolution. */
   check(url: string): void
 }
 

@@ -1,8 +1,7 @@
-// What leaves the service: mail and calls to other systems. A running service sends them; where one is tried out or
-// tested they are handed to a capture instead, after everything that the service itself does to them.
+// Outgoing mail and calls. A running service sends them. In tests and trials a capture receives them, after all processing.
 import { type Service, token } from "../kernel/di.ts"
 
-/** A mail, as it would leave the service. */
+/** A mail in its final form. */
 export interface OutgoingMail {
   readonly from: string
   readonly to: readonly string[]
@@ -17,7 +16,7 @@ export interface OutgoingMail {
   readonly at: string
 }
 
-/** A call to another system, as it would leave the service. */
+/** A call to another system in its final form. */
 export interface OutgoingCall {
   readonly method: string
   readonly url: string
@@ -32,24 +31,24 @@ export interface CallResponse {
   readonly body: string
 }
 
-/** Both may throw, as a mail server or a peer that cannot be reached would have it; both end when the sender's signal says so. */
+/** Both methods may throw to simulate an unreachable mail server or peer. Both end when the sender's signal aborts. */
 export interface OutgoingCapture {
   mail(mail: OutgoingMail, signal?: AbortSignal): Promise<void> | void
   call(call: OutgoingCall, signal?: AbortSignal): Promise<CallResponse> | CallResponse
 }
 
-/** Whether mail and calls leave the service, or are kept where it is tried out or tested. */
+/** Sends mail and calls, or passes them to a capture in trials and tests. */
 export interface Outgoing {
-  /** undefined in a running service: mail and calls are sent. */
+  /** Undefined in a running service: mail and calls are sent. */
   readonly capture: OutgoingCapture | undefined
 }
 
 export const Outgoing = token<Outgoing>("Outgoing")
 
-// Libraries that send mail and calls. The import of a large library holds the main thread for 50 to 150 ms, so a service
-// imports its libraries before it listens. Commands and services with a capture skip the import.
+// Libraries for mail and calls. Importing a large library blocks the main thread for 50 to 150 ms, so a service imports its
+// libraries before it listens. Commands and services with a capture skip the import.
 
-/** For `registrar.run`. Later imports of the same libraries resolve at once. */
+/** A service for `registrar.run`. Later imports of the same libraries resolve at once. */
 export function importedAtStart(load: () => Promise<unknown>): Service<Outgoing, { outgoing: typeof Outgoing }> {
   return {
     inject: { outgoing: Outgoing },

@@ -1,12 +1,12 @@
-// Paging, the same on every list: `limit` and an opaque `cursor` in, the list and `next_cursor` out. A cursor is sealed
-// to its organization and filters, so it opens nothing elsewhere.
+// Paging of every list: `limit` and an opaque `cursor` as input, the list and `next_cursor` as output. A cursor is sealed to
+// its organization and filters and is invalid elsewhere.
 import { z } from "zod"
 import { token } from "../kernel/di.ts"
 import type { Surface } from "./caller.ts"
 import type { Document } from "./collection.ts"
 import type { Collection, Filter, Scalar, Sort } from "./store.ts"
 
-/** Input fields of a list: `limit` defaults to 50, is taken as 200 at most, and is refused when negative. */
+/** Input fields of a list. `limit` defaults to 50, is capped at 200, and is refused if negative. */
 export const pageInput = {
   limit: z
     .int()
@@ -17,16 +17,16 @@ export const pageInput = {
   cursor: z.string().max(2_000).default("").describe("`next_cursor` of the previous page; empty for the first."),
 }
 
-/** Most items of a list that returns everything at once. */
+/** Maximum number of items in a list without pages. */
 const maxWhole = 10_000
 
-/** Input fields of a list that REST callers receive whole. A given `limit` makes pages. */
+/** Input fields of a list that REST callers receive whole. A `limit` makes pages. */
 export const wholeListInput = {
   limit: z.int().min(0).optional().describe(`Page size; at most 200. Without it, REST returns up to ${maxWhole} items and MCP returns 50.`),
   cursor: pageInput.cursor,
 }
 
-/** The page that a call of such a list reads. */
+/** Returns the page for a call of a whole list. */
 export function wholeListPage(
   { limit, cursor }: { readonly limit?: number | undefined; readonly cursor: string },
   surface: Surface,
@@ -47,9 +47,12 @@ export interface Page<D> {
   readonly next_cursor: string
 }
 
-/** Reads a list page by page, with cursors that are of no use for another list. */
+/** Reads a list page by page. A cursor is valid only for its own list. */
 export interface Pager {
-  /** One page. `cursorScope` names what the cursor is good for (operation and filters); throws `invalid_argument` for a cursor made for something else. */
+  /**
+   * Reads one page. `cursorScope` identifies the operation and its filters. Throws `invalid_argument` for a cursor of another
+   * scope.
+   */
   page<D extends Document>(args: {
     collection: Collection<D>
     organization: string
@@ -58,7 +61,10 @@ export interface Pager {
     sort?: Sort
     request: PageRequest
   }): Promise<Page<D>>
-  /** One page of what `read` returns: as many as it is told, in that order, which come after the sort values of the last one seen (`id` last). */
+  /**
+   * Returns one page from `read`. `read` returns up to `limit` items in `sort` order, after the sort values of the last item seen
+   * (`id` last).
+   */
   pageOf<D extends Document>(args: {
     organization: string
     cursorScope: string

@@ -1,28 +1,28 @@
-// Organizations that do not act at present. Calls, events, jobs, schedules, routes and sockets ask here before they act,
-// so a plugin that pauses an organization says so in one place. Everything is in memory: asking costs no read.
+// Paused organizations. Calls, events, jobs, schedules, routes and sockets check the pause before they act.
+// A plugin pauses an organization in one place. All data is in memory, so a check needs no read.
 import { token } from "../kernel/di.ts"
 import type { AppError } from "../kernel/errors.ts"
 import { type Caller, type PersonAlone, type Role, roleAtLeast } from "./caller.ts"
 import type { Access, Hints } from "./operation.ts"
 
-/** Why an organization does not act. */
+/** The pause of an organization. */
 export interface Pause {
   /** The error of its calls, events and connections. */
   readonly error: AppError
-  /** The least role that still reads. */
+  /** The least role that can still read. */
   readonly readers: Role
 }
 
-/** The paused organizations, as this node knows them. */
+/** The paused organizations on this node. */
 export interface Pauses {
   has(organization: string | null): boolean
   /** Throws the error of the pause. */
   refuse(organization: string): void
-  /** Throws the error of the pause, if the call is not one that goes on during it. */
+  /** Throws the error of the pause, unless the call works during it. */
   refuseCall(operation: PausedOperation, caller: PausedCaller): void
   /** Begins or ends (undefined) a pause. Resolves after every hook. */
   set(organization: string, pause: Pause | undefined): Promise<void>
-  /** Runs after a pause began or ended on this node. To be called while services are created. */
+  /** Runs the hook after a pause began or ended on this node. Call this while services are created. */
   onChange(hook: PauseHook): void
 }
 
@@ -54,7 +54,7 @@ export function createPauses(): Pauses {
       if (paused.size === 0 || access.whilePaused || !caller.organization) return
       const { organization, role, manager } = caller
       refuseIn(organization.id, role, hints.readOnly)
-      // A paused organization does not act in those that it manages.
+      // A paused organization cannot act in its managed organizations.
       if (manager) refuseIn(manager.id, role, hints.readOnly)
     },
     async set(organization, pause) {

@@ -1,11 +1,11 @@
-// Token buckets, concurrency limits and values that count once. Each process counts for itself.
+// Token buckets, concurrency limits and first values. Each process counts for itself.
 import { token } from "../kernel/di.ts"
 
 export interface Limit {
-  /** What is counted, such as `key:<id>`. */
+  /** The bucket's id, such as `key:<id>`. */
   readonly id: string
   readonly limit: number
-  /** Tokens of this call; 1 unless given. A bucket with a token left covers any cost, and pays the rest while it refills. */
+  /** Tokens of this call; default 1. A bucket with a token left covers any cost, and refills before it allows the next call. */
   readonly cost?: number
 }
 
@@ -16,23 +16,23 @@ export interface FirstValue {
 }
 
 export interface Consumed {
-  /** False where one of the buckets was empty; nothing was taken from any then. */
+  /** False if a bucket was empty. No bucket is charged then. */
   readonly allowed: boolean
   /** Tokens left in each bucket, fractions included. */
   readonly left: readonly number[]
 }
 
-/** Token buckets, concurrency limits and values that count once, in this process. */
+/** Token buckets, concurrency limits and first values, in this process. */
 export interface RateLimiter {
-  /** Takes a token from each of the buckets, which hold `limit` and refill evenly over a minute. */
+  /** Charges each bucket. A bucket has `limit` tokens and refills evenly over a minute. */
   consume(buckets: readonly Limit[]): Promise<Consumed>
-  /** Takes one of `limit` permits; the result releases it. undefined when all are taken. */
+  /** Takes one of `limit` permits and returns its release. Undefined if all are taken. */
   acquire(permits: Limit): Promise<(() => void) | undefined>
-  /** The value first given under an id; it expires `keepMs` after the last call. */
+  /** Returns the first value stored under an id. The value expires `keepMs` after the last call. */
   firstValue(given: FirstValue): Promise<string>
 }
 
 export const RateLimiter = token<RateLimiter>("RateLimiter")
 
-/** Time in which an empty bucket refills, in seconds. */
+/** Refill time of an empty bucket, in seconds. */
 export const windowSeconds = 60

@@ -1,12 +1,12 @@
-// Keeps calls and mails from being repeated because of a full disk. The outcome of a call is stored as soon as there is
-// room, and no further call starts before a commit has succeeded.
+// Prevents repeats of calls and mails because of a full disk. The outcome of a call is stored as soon as there is room.
+// No further call starts before a commit has succeeded.
 import { type Clock, sleep } from "../kernel/clock.ts"
 import { AppError } from "../kernel/errors.ts"
 import type { Store } from "./store.ts"
 import type { StagedWork } from "./unit-of-work.ts"
 
 const againMs = 500
-/** Stores whose last commit of an outcome found no room. */
+/** Stores without room for the last outcome. */
 const full = new WeakSet<object>()
 
 interface Waiting {
@@ -16,7 +16,10 @@ interface Waiting {
   readonly signal: AbortSignal
 }
 
-/** Commits an outcome. On a full disk it tries until there is room or the service stops, since a repeat of the call is worse than a wait. */
+/**
+ * Commits an outcome. On a full disk it retries until there is room or the service stops, since a repeated call is worse than a
+ * wait.
+ */
 export async function commitOutcome(work: StagedWork, { store, clock, signal }: Waiting): Promise<void> {
   for (;;) {
     try {
@@ -32,7 +35,7 @@ export async function commitOutcome(work: StagedWork, { store, clock, signal }: 
   }
 }
 
-/** Resolves at once unless an outcome found no room; then once a commit has succeeded or the service stops. */
+/** Resolves at once, unless an outcome found no room. Then it resolves after a successful commit or when the service stops. */
 export async function roomForOutcome({ store, clock, signal }: Waiting): Promise<void> {
   while (full.has(store) && !signal.aborted) {
     try {

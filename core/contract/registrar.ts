@@ -1,4 +1,4 @@
-// What a plugin can declare, and `definePlugin`. Everything is checked as it is declared; nothing is started here.
+// The declarations of a plugin, and `definePlugin`. Declarations are checked here. Services start later.
 import type { z } from "zod"
 import { type Container, type Injectable, type Key, type Service, type Token, type TokenRecord, token } from "../kernel/di.ts"
 import { extending, provideExtensions } from "../kernel/extension-point.ts"
@@ -16,13 +16,16 @@ import { collectionsOf, type DeclaredResource, operationsOf, Resources } from ".
 import { type AnyRoute, Routes } from "./route.ts"
 import { type AnySchedule, Schedules } from "./schedule.ts"
 
-/** What a plugin's `register` is given: one method for each kind of thing that it can declare. */
+/** The argument of a plugin's `register`: one method for each kind of declaration. */
 export interface Registrar {
-  /** Offers a service under a token, to plugins that name this one in `needs` (and to core where core declares the token). */
+  /** Offers a service under a token, to plugins with this plugin in `needs`. Core sees it if core declares the token. */
   provide<T, R extends TokenRecord>(token: Token<T>, service: Service<T, R>): void
-  /** Offers an instance of a class under the class itself. `create` is for a constructor with more than the dependencies. */
+  /**
+   * Offers an instance of a class under the class itself. Use `create` for a constructor with other arguments than the
+   * dependencies.
+   */
   provide<T, R extends TokenRecord>(key: Injectable<T, R>, service?: Partial<Omit<Service<T, R>, "inject">>): void
-  /** Creates the service at boot even when nobody injects it; for what has only a `start`. */
+  /** Creates the service at boot without any user. Suits services with only a `start`. */
   run<T, R extends TokenRecord>(name: string, service: Service<T, R>): void
   operations(...operations: AnyOperation[]): void
   /** Registers the collection and the operations of each resource. */
@@ -31,12 +34,12 @@ export interface Registrar {
   authModes(...modes: AnyAuthMode[]): void
   collections(...collections: CollectionSpec[]): void
   jobs(...jobs: AnyJob[]): void
-  /** Jobs that run at times of a cron expression, as long as the plugin is loaded. */
+  /** Jobs at the times of a cron expression, as long as the plugin is loaded. */
   schedules(...schedules: AnySchedule[]): void
   channels(...channels: Channel[]): void
   routes(...routes: AnyRoute[]): void
   lintRules(...rules: CrossDocumentRule[]): void
-  /** What a rehearsal of pipelines makes or reads of this plugin's. */
+  /** Fixtures of this plugin for a rehearsal of pipelines. */
   rehearsal(...fixtures: RehearsalFixture[]): void
 }
 
@@ -57,7 +60,7 @@ export function registerPlugin(plugin: AnyPlugin, config: unknown, container: Co
   return [...ran, ...provideExtensions(container, extending(plugin, config))]
 }
 
-/** The registrar of one plugin; what it declares is kept under the plugin's id. */
+/** Returns the registrar of one plugin. Declarations are stored under the plugin's id. */
 function registrarFor(plugin: string, container: Container, registry: Registry, ran: Token<unknown>[]): Registrar {
   const add =
     <T>(point: DeclarationKind<T>) =>
@@ -95,8 +98,8 @@ function registrarFor(plugin: string, container: Container, registry: Registry, 
   }
 }
 
-/** What all plugins declared, by kind. */
+/** The declarations of all plugins, by kind. */
 export type Declarations = Registry
 
-/** Everything the loaded plugins have declared, for code that lists or looks up declarations at run time. */
+/** The declarations of the loaded plugins, for code that looks them up at run time. */
 export const Declarations = token<Declarations>("Declarations")

@@ -1,5 +1,4 @@
-// What a rehearsal of pipelines (tests, dry runs on a temporary service) asks of the areas of the API: each fixture is
-// offered by the plugin that owns what it makes or reads.
+// Fixtures of a pipeline rehearsal (tests, dry runs on a temporary service). The plugin that owns the data offers the fixture.
 import type { z } from "zod"
 import type { DeclarationKind } from "../kernel/registry.ts"
 import type { Caller } from "./caller.ts"
@@ -7,30 +6,30 @@ import type { Document, Json } from "./collection.ts"
 import type { Operation } from "./operation.ts"
 import type { Store } from "./store.ts"
 
-/** What a rehearsal fixture is given. */
+/** The argument of a rehearsal fixture. */
 export interface RehearsalContext {
-  /** Who may do everything in the organization of the rehearsal. */
+  /** The owner of the rehearsal's organization. */
   readonly caller: Caller
   readonly store: Store
   /** Milliseconds since the epoch. */
   readonly now: number
-  /** Calls an operation as `caller`; throws AppError as it does. */
+  /** Calls an operation as `caller`. Throws AppError like the operation. */
   // biome-ignore lint/suspicious/noExplicitAny: operations inject any services.
   call<I extends z.ZodType, O extends z.ZodType>(operation: Operation<I, O, any>, input: z.input<I>): Promise<z.output<O>>
 }
 
 /** An integration that a rehearsal connects. */
 export interface RehearsedConnection {
-  /** What pipelines name it by. */
+  /** The connection's name in pipelines. */
   readonly slug: string
   readonly base_url: string
   readonly headers?: Readonly<Record<string, string>> | undefined
 }
 
 export interface RehearsalFixtures {
-  /** Registers the caller's organization; one that has its slug already is replaced. */
+  /** Registers the caller's organization. An organization with the same slug is replaced. */
   organization(context: RehearsalContext): Promise<void>
-  /** Makes an active pipeline of a document. `inbound_url` is null where it has no endpoint. */
+  /** Creates an active pipeline from a document. `inbound_url` is null without an endpoint. */
   pipeline(context: RehearsalContext, document: Readonly<Record<string, unknown>>): Promise<{ id: string; inbound_url: string | null }>
   /** Publishes a page and returns its id. */
   page(context: RehearsalContext): Promise<string>
@@ -38,11 +37,11 @@ export interface RehearsalFixtures {
   connection(context: RehearsalContext, connection: RehearsedConnection): Promise<void>
   /** All rows of a dataset, by its slug. */
   rows(context: RehearsalContext, dataset: string): Promise<readonly (Document & { readonly values: Record<string, Json> })[]>
-  /** Opens every gate of the caller's organization, so that nothing waits for a person. Optional: no plugin has to offer it. */
+  /** Opens every gate of the caller's organization, so no step waits for approval. Optional: a plugin may omit this fixture. */
   open_gates(context: RehearsalContext): Promise<void>
 }
 
-/** One fixture, as a plugin declares it. */
+/** A fixture in a plugin's declaration. */
 export type RehearsalFixture = {
   [K in keyof RehearsalFixtures]: { readonly name: K; readonly run: RehearsalFixtures[K] }
 }[keyof RehearsalFixtures]

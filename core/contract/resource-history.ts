@@ -1,4 +1,4 @@
-// The stored past of items: a version of each revision, and deleted items.
+// The stored history of items: a version for each revision, and deleted items.
 import { type CollectionSpec, type Document, defineCollection, type Json, type SealedPlace } from "./collection.ts"
 
 /** The caller of a change. */
@@ -22,7 +22,7 @@ export interface StoredVersion extends Document {
   expires_at: string
 }
 
-/** Versions of items, for a year. */
+/** Versions of items, stored for a year. */
 export const VersionCollection = defineCollection<StoredVersion>()({
   name: "resource_versions",
   scope: "organization",
@@ -48,7 +48,7 @@ export interface StoredTrash extends Document {
 /** Secrets of deleted items, by resource. */
 const sealedOf = new Map<string, (document: Document) => readonly SealedPlace[]>()
 
-/** Deleted items, for 30 days. */
+/** Deleted items, stored for 30 days. */
 export const TrashCollection = defineCollection<StoredTrash>()({
   name: "resource_trash",
   scope: "organization",
@@ -60,7 +60,7 @@ export const TrashCollection = defineCollection<StoredTrash>()({
     (sealedOf.get(resource)?.({ ...document, id }) ?? []).map((place) => ({ ...place, path: `document.${place.path}` })),
 })
 
-/** Makes the secrets of deleted items known to a change of the master key. */
+/** Registers the secrets of deleted items, so a change of the master key finds them. */
 export function rememberSealed(resource: string, { sealed }: Pick<CollectionSpec, "sealed">): void {
   if (sealed) sealedOf.set(resource, sealed)
 }

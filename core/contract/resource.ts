@@ -1,4 +1,4 @@
-// A declared resource, as the registry holds it: a collection with the operations on it. core/resource makes it.
+// A declared resource in the registry: a collection with its operations. core/resource builds it.
 import type { DeclarationKind } from "../kernel/registry.ts"
 import type { Caller } from "./caller.ts"
 import type { CollectionSpec } from "./collection.ts"
@@ -28,16 +28,16 @@ export interface DeclaredResource {
   readonly identity: {
     readonly name: string
     readonly plural: string
-    /** Key field of the path and of the answer. */
+    /** Key field of the path and the answer. */
     readonly key: string
     /** Answers of create and update hold the item under this name. */
     readonly wrapped?: string | undefined
     /** Path field of the container. */
     readonly container?: string | undefined
   }
-  /** False: changes store no versions, and deletions no trash. */
+  /** False: changes store no versions, and deletions store no trash. */
   readonly hasHistory: boolean
-  /** An item as answers show it. */
+  /** Returns an item in the form of answers. */
   // biome-ignore lint/suspicious/noExplicitAny: the registry holds items of every type.
   show(item: any): Readonly<Record<string, unknown>>
   readonly changes: {

@@ -1,4 +1,4 @@
-// Optimistic concurrency: a change names the revision that its caller read.
+// Optimistic concurrency: a change names the revision read by its caller.
 import { timestamp } from "../kernel/clock.ts"
 import { AppError } from "../kernel/errors.ts"
 import type { Document } from "./collection.ts"
@@ -6,8 +6,8 @@ import { changesOf } from "./store.ts"
 import type { StagedCollection } from "./unit-of-work.ts"
 
 /**
- * Throws `aborted` where the caller read another revision than the stored one. `what` names the kind of resource, such as
- * `dataset`; `which` is further details that tell this one, where a call changes several.
+ * Throws `aborted` if the caller's revision is not the stored one. `what` is the kind of resource, such as `dataset`. `which`
+ * adds details that identify the resource, for calls that change several.
  */
 export function requireRevision(
   what: string,
@@ -24,9 +24,8 @@ export function requireRevision(
 }
 
 /**
- * Stages a change made for a document as read, with its time and the next revision; where it was changed meanwhile, the
- * commit fails as `aborted`. Fields that are undefined stay as they are; without any other, nothing is staged. Returns the
- * document as it will be.
+ * Stages a change with its time and the next revision. If the document has changed since the read, the commit fails with
+ * `aborted`. Undefined fields stay unchanged; without defined fields, no write is staged. Returns the changed document.
  */
 export function stageRevision<D extends Document & { readonly revision: number; readonly updated_at: string }>(
   collection: StagedCollection<D>,

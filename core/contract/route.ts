@@ -1,76 +1,76 @@
-// A public route: raw HTTP that needs no bearer credential, for what people and browsers open directly (a published
-// page, a signed link). What can be an operation is an operation; a route decides by itself who may have what it gives.
+// A public route: raw HTTP without a bearer credential, for direct visits (a published page, a signed link). Prefer an operation
+// if possible. A route does its own authorization.
 
 import type { IncomingMessage, ServerResponse } from "node:http"
 import { type Deps, type TokenRecord, token } from "../kernel/di.ts"
 import type { Logger } from "../kernel/log.ts"
 import type { DeclarationKind } from "../kernel/registry.ts"
 
-/** A request, as a route sees it. */
+/** The request of a route. */
 export interface RouteRequest {
-  /** As the route declares it: a HEAD request comes as GET, and its answer's body is dropped. */
+  /** The declared method. A HEAD request arrives as GET, and the answer's body is dropped. */
   readonly method: Route["method"]
-  /** Path and query as they came. */
+  /** Path and query as received. */
   readonly url: string
-  /** What the braces of the path matched, percent-decoded. Throws URIError where that is not possible, answered as `malformed_path`. */
+  /** The values of the path's braces, percent-decoded. Throws URIError for invalid encoding; the answer is `malformed_path`. */
   readonly params: Readonly<Record<string, string>>
   readonly query: URLSearchParams
-  /** Names in lower case; a repeated header's values joined with a comma. */
+  /** Names in lower case. Values of a repeated header are joined with a comma. */
   readonly headers: Readonly<Record<string, string>>
-  /** Where the request comes from, as far as proxies are trusted. */
+  /** The client's address, as far as proxies are trusted. */
   readonly address: string
   /** The whole body. Throws `resource_exhausted` (413) beyond the route's `maxBodyBytes`. */
   body(): Promise<Uint8Array>
-  /** Aborted when the client has gone away. */
+  /** Aborted when the client disconnects. */
   readonly signal: AbortSignal
   readonly requestId: string
   readonly log: Logger
 }
 
-/** What a route answers. */
+/** The answer of a route. */
 export interface RouteResponse {
-  /** 200 unless given. */
+  /** Default 200. */
   readonly status?: number
   readonly headers?: Readonly<Record<string, string | readonly string[]>>
-  /** Chunks are taken only as fast as the client reads them; a source that fails later cuts the connection. */
+  /** Chunks are read at the client's speed. An error of the source cuts the connection. */
   readonly body?: string | Uint8Array | AsyncIterable<Uint8Array>
-  /** The body is a text that everybody gets: it is tagged and compressed once, and answered 304 where the client has it. */
+  /** The body is a public text. It is tagged and compressed once. A client with the current tag receives 304. */
   readonly shared?: true
 }
 
-/** What programs and people may want to know of a route, in OpenAPI's own terms beyond its name, summary and path. */
+/** The OpenAPI description of a route, beyond its name, summary and path. */
 export interface RouteDocument {
   readonly description: string
-  /** By name, of the path. */
+  /** By name of the path parameter. */
   readonly path?: Readonly<Record<string, string>>
-  /** By name, of the query; all optional. */
+  /** By name of the query parameter; all optional. */
   readonly query?: Readonly<Record<string, string>>
   readonly body?: { readonly description: string; readonly content: Readonly<Record<string, object>> }
   /** By status. */
   readonly answers: Readonly<Record<string, { readonly description: string; readonly type?: string }>>
 }
 
-/** A route of HTTP that is not an operation, such as a page that visitors see. */
+/** An HTTP route outside the operations, such as a page for visitors. */
 export interface Route<R extends TokenRecord = TokenRecord> {
   /** `<area>.<what>` in snake case, for messages and metrics. */
   readonly name: string
   readonly summary: string
   readonly method: "GET" | "POST" | "PUT" | "DELETE"
-  /** As an operation's, and `{name+}` as the last segment takes the rest of the path, slashes included. */
+  /** Like an operation's path. A last segment `{name+}` matches the rest of the path, slashes included. */
   readonly path: string
   /**
-   * Why the route answers while its organization is paused. A route with `{organization}` in its path is refused then; another
-   * one asks `Pauses` itself.
+   * The reason for answering while the organization is paused. Without it, a route with `{organization}` in its path is refused
+   * during a pause. Other routes check `Pauses` themselves.
    */
   readonly whilePaused?: string
-  /** Of a request's body; 64 KiB unless given. */
+  /** Maximum size of a request's body; default 64 KiB. */
   readonly maxBodyBytes?: number
-  /** `any`: pages of any origin may call it and read the answer. Otherwise as `server.cors_origins` says. */
+  /** `any`: pages of any origin may call the route and read the answer. Default: `server.cors_origins`. */
   readonly origins?: "any"
   readonly inject?: R
-  /** For the OpenAPI document; a route without one is not in it. */
+  /** For the OpenAPI document. Routes without it are left out. */
   readonly document?: RouteDocument
-  /** Throws AppError for the answer that every surface gives; other shapes (a page that says "not found") are returned. */
+  /** Throws AppError for the standard error answer. Other forms (a "not found" page) are returned. */
   handle(args: { readonly request: RouteRequest; readonly deps: Deps<R> }): Promise<RouteResponse> | RouteResponse
 }
 
@@ -79,26 +79,26 @@ export type AnyRoute = Route<any>
 
 export const Routes: DeclarationKind<AnyRoute> = { kind: "route", nameOf: (route) => route.name }
 
-/** Declares a route that is not an operation. */
+/** Declares an HTTP route outside the operations. */
 export function defineRoute<const R extends TokenRecord = Record<never, never>>(route: Route<R>): Route<R> {
   return route
 }
 
-// The inbound endpoint for events, apart from the operations: raw HTTP, because it is the hot path.
+// The inbound endpoint for events. It uses raw HTTP because it is the hot path.
 
-/** Everything under this prefix goes to the inbound handler, never through express. */
+/** Requests under this prefix go to the inbound handler and bypass express. */
 export const inboundPrefix = "/v1/inbound/"
 
 export interface InboundHandler {
-  /** Answers by `writeHead` with the request's id among the headers: a header that is set before costs all of them more. */
+  /** Answers with `writeHead`, including the request id. A header set earlier makes all headers slower. */
   handle(request: IncomingMessage, response: ServerResponse, requestId: string): void
-  /** Breaks off events in flight: each is answered 503 in a moment, if it can be. */
+  /** Stops events in flight. Each is answered 503 soon, if possible. */
   breakOff?(): void
 }
 
 export const InboundHandler = token<InboundHandler>("InboundHandler")
 
-/** Base of the URLs that others know the service by, no trailing slash; known once it listens. */
+/** Base of the service's public URLs, without a trailing slash. Known once the service listens. */
 export type PublicUrl = () => string
 
 export const PublicUrl = token<PublicUrl>("PublicUrl")

@@ -1,51 +1,53 @@
-// Foreign scripts that are not pipelines (a heartbeat's, say), for plugins: `function script(input)` in JavaScript, run in
-// an isolate of the sandbox, with the data it is given and nothing else. The rules are those of transforms: only functions
-// and constants at top level, nothing asynchronous, a clock that stands still, random numbers drawn from a seed.
+// Foreign scripts outside pipelines (of heartbeats, for example): `function script(input)` in JavaScript. They run in a sandbox
+// isolate
+// and see only their input. The rules of transforms apply: functions and constants at top level, no asynchronous code, a fixed
+// clock,
+// seeded random numbers.
 import { token } from "../kernel/di.ts"
 import type { LogLine } from "../kernel/log-lines.ts"
 import type { Json } from "./collection.ts"
 
-/** The longest deadline that a script may be given. */
+/** The maximum deadline of a script. */
 export const maxScriptMs = 250
-/** The largest result, as JSON in UTF-8. */
+/** The maximum size of a result, as JSON in UTF-8. */
 export const maxScriptResultBytes = 1_048_576
 
 /** One run of a script: its source, its input as JSON, and its limits. */
 export interface ScriptCall {
-  /** Whose script it is: organizations take turns, and share nothing. */
+  /** The owner of the script. Organizations take turns and share no isolates. */
   readonly organization: string
-  /** Names the script within its organization: its isolate is kept by it, and what it costs is held against it. */
+  /** Identifies the script within its organization. Its isolate and its penalties belong to this id. */
   readonly id: string
   readonly source: string
-  /** An object or a list; at most a hundred levels. */
+  /** An object or a list with at most a hundred levels. */
   readonly input: Json
-  /** Milliseconds since the epoch; where the script's clock stands. */
+  /** Milliseconds since the epoch; the fixed time of the script's clock. */
   readonly now: number
   readonly seed: string
-  /** Milliseconds; `maxScriptMs` unless given. */
+  /** Milliseconds; default `maxScriptMs`. */
   readonly deadlineMs?: number
-  /** `maxScriptResultBytes` unless given. */
+  /** Default `maxScriptResultBytes`. */
   readonly maxResultBytes?: number
 }
 
-/** Why a script did not compile or run. */
+/** A compile or run error of a script. */
 export interface ScriptProblem {
   readonly message: string
-  /** In the source, from 1. */
+  /** Line of the source, from 1. */
   readonly line?: number
   readonly column?: number
 }
 
-/** And what it wrote, where it wrote anything. */
+/** The end of a script, with its log lines if there are any. */
 export type ScriptResult = ScriptEnd & { readonly logs?: readonly LogLine[] }
 
-/** What a script returned, or why it did not. */
+/** The value of a script, or its error. */
 export type ScriptEnd =
   /** An object, a list, or null. */
   | { readonly ok: true; readonly value: Json }
   | {
       readonly ok: false
-      /** `refused`: the source; `penalty` and `unavailable` may be retried after `retryAfterS`. */
+      /** `refused`: the source is invalid. Retry `penalty` and `unavailable` after `retryAfterS`. */
       readonly kind: "refused" | "invalid_input" | "threw" | "timeout" | "memory" | "bad_result" | "penalty" | "unavailable"
       readonly message: string
       readonly line?: number
@@ -54,11 +56,11 @@ export type ScriptEnd =
 
 /** Runs scripts of organizations in the sandbox. */
 export interface Scripts {
-  /** What is wrong with a source; empty where it would run. Rejects with `unavailable` where that cannot be said now. */
+  /** Returns the problems of a source; empty if it can run. Rejects with `unavailable` if the sandbox cannot answer now. */
   check(organization: string, source: string): Promise<readonly ScriptProblem[]>
-  /** Never rejects for what a script does. */
+  /** Runs a script. Never rejects because of the script. */
   run(call: ScriptCall): Promise<ScriptResult>
-  /** Lets go of a script's isolate. */
+  /** Drops a script's isolate. */
   forget(id: string): void
 }
 

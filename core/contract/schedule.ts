@@ -1,21 +1,21 @@
-// Jobs that run again and again at times of a cron expression. A schedule is a document, so it outlives restarts; of all
-// nodes one commits each run, together with the schedule's next time.
+// Recurring jobs at the times of a cron expression. A schedule is a document and survives restarts. One node commits each run,
+// together with the schedule's next time.
 import type { z } from "zod"
 import { token } from "../kernel/di.ts"
 import type { DeclarationKind } from "../kernel/registry.ts"
 import type { JobRef } from "./job.ts"
 import type { UnitOfWork } from "./unit-of-work.ts"
 
-/** When: a cron expression of five fields, or six with seconds first, read in an IANA time zone. */
+/** The times: a cron expression with five fields (or six, seconds first) in an IANA time zone. */
 export interface Timing {
   readonly cron: string
-  /** Such as `Europe/Berlin`; `UTC` unless given. */
+  /** Such as `Europe/Berlin`; default `UTC`. */
   readonly timezone?: string
 }
 
 /** A job that is scheduled at run time. */
 export interface ScheduledJob<P extends z.ZodType> extends Timing {
-  /** Unique among the schedules of the job's type; an earlier schedule of this id is replaced. */
+  /** Unique among the schedules of the job type. An earlier schedule with this id is replaced. */
   readonly id: string
   readonly job: JobRef<P>
   readonly payload: z.input<P>
@@ -23,22 +23,24 @@ export interface ScheduledJob<P extends z.ZodType> extends Timing {
 }
 
 /**
- * Schedules of jobs. Each time is one job, whichever node is up; times that passed while none was become one late job.
- * The job then runs as every job does: at least once, with its own retries. Runs may overlap where one takes longer than
- * the time to the next.
+ * Schedules of jobs. Each time enqueues one job across the cluster. Times missed while all nodes were down become one late job.
+ * Jobs run at least once, with their own retries. Runs may overlap if a run takes longer than the interval.
  */
 export interface Scheduler {
-  /** Stages a schedule in a unit of work and returns its first time. Throws `invalid_argument` for a cron expression or a time zone that is malformed, or that never comes. */
+  /**
+   * Stages a schedule and returns its first time. Throws `invalid_argument` for a malformed cron expression or time zone, or if
+   * no time ever matches.
+   */
   set<P extends z.ZodType>(work: UnitOfWork, schedule: ScheduledJob<P>): Date
-  /** Stages the end of a schedule; jobs that it made already still run. */
+  /** Stages the end of a schedule. Jobs it already made still run. */
   remove(work: UnitOfWork, job: Pick<JobRef<z.ZodType>, "type">, id: string): void
-  /** The first time after `after`, or after now. Throws as `set` does. */
+  /** Returns the first time after `after`, or after now. Throws like `set`. */
   next(timing: Timing, after?: Date): Date
 }
 
 export const Scheduler = token<Scheduler>("Scheduler")
 
-/** A schedule that a plugin declares; it is there as long as the plugin is. */
+/** A schedule declared by a plugin. It exists as long as the plugin is loaded. */
 export interface DeclaredSchedule<P extends z.ZodType = z.ZodType> extends Timing {
   /** Unique; `<area>.<what>`. */
   readonly name: string

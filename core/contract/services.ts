@@ -9,11 +9,14 @@ export interface Services {
 /** Services of this process, by their tokens. */
 export const Services = token<Services>("Services")
 
-/** Where a plugin learns that the service listens, and at what address. */
+/** Callbacks at the start of listening, with the address. */
 export interface Listening {
-  /** Registers a callback, run with the local base URL once the server is listening, in the order of registration; a returned string is printed. */
+  /**
+   * Registers a callback. It runs with the local base URL once the server listens, in order of registration. A returned string is
+   * printed.
+   */
   onListening(run: (baseUrl: string) => Promise<string | undefined> | string | undefined): void
 }
 
-/** What plugins do, and say, once the service can be reached. */
+/** Callbacks of plugins once the service can be reached. */
 export const Listening = token<Listening>("Listening")

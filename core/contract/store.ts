@@ -1,6 +1,5 @@
-// The storage port. Reads go through a collection handle; every write goes through `commit`, which is all or
-// nothing and durable when it resolves. Filters and updates are a subset of MongoDB's own documents; what is outside
-// the subset is `invalid_argument`, never ignored.
+// The storage port. Reads use a collection handle. Every write uses `commit`: atomic, and durable when it resolves. Filters and
+// updates are a subset of MongoDB's documents. Anything outside the subset is refused with `invalid_argument`.
 import { token } from "../kernel/di.ts"
 import type { CollectionSpec, Document, Json } from "./collection.ts"
 
@@ -19,7 +18,7 @@ export interface Conditions {
   $not?: Conditions
 }
 
-/** Keys are dotted paths, or `$and` and `$or` with a list of filters. A plain value means equality; null matches absent too. */
+/** Keys are dotted paths, or `$and` and `$or` with a list of filters. A plain value means equality; null also matches absent. */
 export interface Filter {
   $and?: readonly Filter[]
   $or?: readonly Filter[]
@@ -27,7 +26,7 @@ export interface Filter {
 }
 
 type FixedField = "id" | "_id" | "organization_id"
-/** Fields that no document changes. */
+/** Immutable fields of every document. */
 type WithoutFixed = { readonly [Field in FixedField]?: never }
 
 /** New values by dotted path. */
@@ -53,30 +52,30 @@ export interface Update {
   $setOnInsert?: Changes
 }
 
-/** Fields to sort by, in order: 1 up, -1 down. */
+/** Fields to sort by, in order: 1 ascending, -1 descending. */
 export type Sort = Readonly<Record<string, 1 | -1>>
 
-/** The order of a read, how much of it, and from where. */
+/** The order, size and start of a read. */
 export interface FindOptions {
-  /** Ends with `id` in the last direction, added when absent, so that the order is total. */
+  /** `id` in the last direction is appended if absent, so the order is total. */
   sort?: Sort
   limit?: number
-  /** Values of the sort fields of the last document seen, `id` last: what follows it is returned (keyset paging). */
+  /** Values of the sort fields of the last document seen, `id` last. The read continues after them (keyset paging). */
   after?: readonly Scalar[]
-  /** Milliseconds after which the read is given up as `deadline_exceeded`. */
+  /** Timeout of the read in milliseconds; it fails with `deadline_exceeded`. */
   deadlineMs?: number
-  /** All documents as they were at one instant. Without it, a commit made during the read may show in some of them alone. */
+  /** Reads all documents as of one instant. Otherwise a commit during the read may be visible in only some documents. */
   snapshot?: boolean
 }
 
-/** Reads of one collection, inside one organization where the collection has them. */
+/** Reads one collection. In a collection with organizations, a handle reads one organization. */
 export interface Collection<D extends Document> {
   get(id: string): Promise<D | undefined>
   find(filter: Filter, options?: FindOptions): Promise<D[]>
   first(filter: Filter, options?: Omit<FindOptions, "limit">): Promise<D | undefined>
   /** Counts at most `limit` documents. */
   count(filter: Filter, options?: { limit?: number; deadlineMs?: number }): Promise<number>
-  /** Every match in the order asked for, fetched in pages; holds no cursor or lock between them. */
+  /** Returns every match in order, fetched in pages. There is no cursor or lock between pages. */
   stream(filter: Filter, options?: Omit<FindOptions, "after">): AsyncIterable<D>
 }
 
@@ -88,11 +87,13 @@ interface Target {
 
 /**
  * One change of one document.
- * - `insert`: `ifPresent` says what a taken `id` means: `fail` (default) refuses the commit as `already_exists`; `keep` leaves the stored one and counts as done.
- * - `update`: of the document with `id` that also matches `where`; none is `aborted` (or `not_found` where no such id), unless `optional`. With `upsert` a missing document is made from equality in `$set` and `$setOnInsert`.
- * - `remove`: of `id`, `optional` likewise.
- * - `newest_wins`: merges columns, the newest value of each; see NewestWinsWrite.
- * A write that breaks a unique index refuses its commit as `already_exists`, details `{ collection, fields }`.
+ * - `insert`: `ifPresent` handles a taken `id`. `fail` (default) refuses the commit with `already_exists`. `keep` leaves the
+ *   stored document and succeeds.
+ * - `update`: changes the document with `id` if it matches `where`. Without a match the commit fails with `aborted` (`not_found`
+ *   for an unknown id), unless `optional`. With `upsert` a missing document is made from `$set` and `$setOnInsert`.
+ * - `remove`: deletes the document with `id`. `optional` as for `update`.
+ * - `newest_wins`: merges columns; the newest value of each column wins. See NewestWinsWrite.
+ * A violated unique index refuses the commit with `already_exists`, details `{ collection, fields }`.
  */
 export type Write =
   | (Target & { readonly kind: "insert"; readonly doc: Document; readonly ifPresent?: "fail" | "keep" })
@@ -108,42 +109,44 @@ export type Write =
   | NewestWinsWrite
 
 /**
- * Writes columns of a keyed row so that the newest value of each wins in any order of arrival.
- * The stored document keeps `position` (of its last writer) and `column_positions` (columns whose last writer was an older one).
- * A column is changed only where `position` is greater, as text, than the one it was last written at. A missing
- * document is made from `doc` with `doc.values`.
+ * Writes columns of a keyed row. The newest value of each column wins, in any order of arrival. The stored document has
+ * `position` (of its last writer) and `column_positions` (of columns with an older last writer). A column changes only if the new
+ * `position` is greater, as text, than its last one. A missing document is made from `doc` with `doc.values`.
  */
 export interface NewestWinsWrite extends Target {
   readonly kind: "newest_wins"
-  /** As inserted when absent: `id`, the fixed fields, `values`, `created_at`, `updated_at`. */
+  /** The document to insert if absent: `id`, the fixed fields, `values`, `created_at`, `updated_at`. */
   readonly doc: Document & {
     readonly values: Record<string, Json>
     readonly created_at: string
     readonly updated_at: string
   }
-  /** Comparable as text: received_at, then the execution id. */
+  /** Compared as text: received_at, then the execution id. */
   readonly position: string
 }
 
 export interface Commit {
-  /** Idempotency of the commit as a whole: repeating one with the same id that went through changes nothing. */
+  /** Makes the commit idempotent. A repeat of a successful commit with the same id changes no document. */
   readonly id: string
   readonly writes: readonly Write[]
 }
 
 export interface CommitResult {
-  /** For each write: whether it made a document that was not there before. */
+  /** For each write: true if it created a document. */
   readonly created: readonly boolean[]
 }
 
-/** Where documents are kept: collections to read from, and one commit for all that is to be written. */
+/** The document store: collections for reading, and one commit for all writes. */
 export interface Store {
-  /** Opens a collection for reading. An organization's collection needs its id; a global one refuses it. */
+  /** Opens a collection for reading. Collections of organizations require an id; global collections refuse it. */
   open<D extends Document>(spec: CollectionSpec<D, "organization">, organization: string): Collection<D>
   open<D extends Document>(spec: CollectionSpec<D, "global">): Collection<D>
-  /** All or nothing, on disk when it resolves, merged with concurrent commits into one. Throws AppError; `unavailable` when storage is down. */
+  /**
+   * Commits all writes or none. Durable when it resolves. Concurrent commits may share a disk write. Throws AppError;
+   * `unavailable` if storage is down.
+   */
   commit(commit: Commit): Promise<CommitResult>
-  /** Resolves when a commit could be made now; throws `unavailable` otherwise. */
+  /** Resolves if a commit is possible now. Throws `unavailable` otherwise. */
   ready(): Promise<void>
 }
 

@@ -1,17 +1,19 @@
-// Templates inside an action's config. A field declared with `template(inner)` takes either a plain value of the inner
-// schema or a string holding `{{ ... }}`; `templateJson()` takes any JSON with templates in its strings. Parsing a
-// config turns them into slots, which the compiler renders once per event; `run` sees plain, checked values.
+// Templates in an action's config. A field with `template(inner)` accepts a value of the inner schema or a string with `{{ ...
+// }}`.
+// `templateJson()` accepts any JSON with templates in its strings. A parsed config contains slots. The compiler renders the slots
+// once
+// per event, and `run` sees plain, checked values.
 import { z } from "zod"
 import type { Json } from "./collection.ts"
 import { AnyJson } from "./fields.ts"
 
-/** A value that may hold templates, found by walking a parsed config. */
+/** A value that may contain templates. The compiler finds slots in a parsed config. */
 export class TemplateSlot<T = unknown> {
-  /** As written in the document: a string with `{{ }}`, or JSON with such strings inside. */
+  /** The value as written: a string with `{{ }}`, or JSON with templates in its strings. */
   readonly source: Json
-  /** What the rendered value must satisfy. */
+  /** The schema of the rendered value. */
   readonly schema: z.ZodType<T>
-  /** True when any JSON satisfies the schema, so that a rendered value need not be checked. */
+  /** True if any JSON satisfies the schema. The rendered value then needs no check. */
   readonly takesAny: boolean
 
   constructor(source: Json, schema: z.ZodType<T>, takesAny = false) {
@@ -21,7 +23,7 @@ export class TemplateSlot<T = unknown> {
   }
 }
 
-/** A config with every slot replaced by what it renders to. */
+/** A config with rendered values in place of its slots. */
 export type Rendered<C> =
   C extends TemplateSlot<infer T>
     ? T
@@ -31,7 +33,7 @@ export type Rendered<C> =
         ? { [K in keyof C]: Rendered<C[K]> }
         : C
 
-/** Whether a template stands anywhere in the value. */
+/** Returns true if the value contains a template at any depth. */
 export function containsTemplate(value: unknown): boolean {
   if (typeof value === "string") return value.includes("{{") || value.includes("{%")
   if (Array.isArray(value)) return value.some(containsTemplate)
@@ -39,7 +41,10 @@ export function containsTemplate(value: unknown): boolean {
   return false
 }
 
-/** A field that may be a template. A value without one is checked against `inner` when the pipeline is compiled, a rendered one before the action runs. */
+/**
+ * A field that may be a template. A plain value is checked against `inner` at compile time, a rendered value before the action
+ * runs.
+ */
 export function template<T>(inner: z.ZodType<T>) {
   const templated = z
     .string()
@@ -48,12 +53,12 @@ export function template<T>(inner: z.ZodType<T>) {
   return z.union([inner, templated]).transform((value): TemplateSlot<T> => new TemplateSlot(value as Json, inner))
 }
 
-/** Any JSON value; templates may stand in any of its strings. */
+/** Any JSON value with templates in its strings. */
 export function templateJson() {
   return AnyJson.transform((value): TemplateSlot<Json> => new TemplateSlot(value, AnyJson, true))
 }
 
-/** An object of columns or fields; templates may stand in any string within its values, not in its keys. */
+/** An object of columns or fields. Templates may appear in strings of its values, but not in its keys. */
 export function templateRecord<T extends Json>(value: z.ZodType<T> = AnyJson as unknown as z.ZodType<T>) {
   const record = z.record(z.string(), value)
   const takesAny = (value as unknown) === AnyJson

@@ -1,30 +1,30 @@
-// A unit of work: what a call, an event or a job wants to leave behind, gathered while it runs and committed at once.
-// Nothing it holds is visible to anyone before the commit, and nothing of it stays when the commit fails.
+// A unit of work: the writes of a call, an event or a job, gathered and committed together. The writes become visible with the
+// commit. A failed commit leaves no writes.
 import { token } from "../kernel/di.ts"
 import { AppError } from "../kernel/errors.ts"
 import type { CollectionSpec, Document } from "./collection.ts"
 import type { Commit, CommitResult, Filter, Store, Update, Write } from "./store.ts"
 
-/** Writes staged for one collection (inside one organization, where it has them). */
+/** Staged writes of one collection. In a collection with organizations, they belong to one organization. */
 export interface StagedCollection<D extends Document> {
   insert(doc: D, options?: { ifPresent?: "fail" | "keep" }): void
-  /** Fails the commit as `aborted` where the document no longer matches `where` (such as `{ revision: 3 }`). */
+  /** The commit fails with `aborted` if the document does not match `where` (such as `{ revision: 3 }`). */
   update(id: string, update: Update, options?: { where?: Filter; optional?: boolean; upsert?: boolean }): void
   remove(id: string, options?: { where?: Filter; optional?: boolean }): void
 }
 
-/** A unit of work: what a call, an event or a job wants to leave behind, committed at once or not at all. */
+/** A unit of work: the writes of a call, an event or a job, committed atomically. */
 export interface UnitOfWork {
   readonly id: string
   in<D extends Document>(spec: CollectionSpec<D, "organization">, organization: string): StagedCollection<D>
   in<D extends Document>(spec: CollectionSpec<D, "global">): StagedCollection<D>
   write(write: Write): void
   readonly writes: readonly Write[]
-  /** Runs once the commit is on disk and before the caller is answered. Its failure does not undo the commit. */
+  /** Runs after the commit is on disk and before the answer. A failure does not undo the commit. */
   afterCommit(run: (result: CommitResult) => Promise<void> | void): void
 }
 
-/** A unit of work that its creator commits. */
+/** A unit of work committed by its creator. */
 export class StagedWork implements UnitOfWork {
   readonly id: string
   readonly writes: Write[] = []
@@ -51,13 +51,13 @@ export class StagedWork implements UnitOfWork {
     this.#after.push(run)
   }
 
-  /** Stages all of it in another unit of work, that has nothing staged yet, to be committed with that one. */
+  /** Moves all writes and hooks to another unit of work without staged writes, to be committed there. */
   moveTo(work: UnitOfWork): void {
     for (const write of this.writes) work.write(write)
     for (const run of this.#after) work.afterCommit(run)
   }
 
-  /** Whether anything is to be run after the commit. */
+  /** Returns true if hooks run after the commit. */
   get hasHooks(): boolean {
     return this.#after.length > 0
   }
@@ -66,12 +66,12 @@ export class StagedWork implements UnitOfWork {
     return { id: this.id, writes: this.writes }
   }
 
-  /** Commits it and runs what follows. Throws what refused the commit, or what `committed` throws. */
+  /** Commits the work and runs its hooks. Throws the error of the commit or of `committed`. */
   async commitTo(store: Pick<Store, "commit">): Promise<void> {
     await this.committed(await store.commit(this.commit))
   }
 
-  /** To be called once, when the commit resolved. Every hook runs, even after one failed; throws the first failure. */
+  /** Runs every hook after the commit, even after a failed hook. Throws the first failure. Call this once. */
   async committed(result: CommitResult): Promise<void> {
     let failure: { error: unknown } | undefined
     for (const run of this.#after) {
@@ -90,14 +90,14 @@ export function isConflict(error: unknown): error is AppError {
   return error instanceof AppError && (error.code === "aborted" || error.code === "already_exists" || error.code === "not_found")
 }
 
-/** Runs `stage` in a fresh unit of work and commits what it staged, for code outside a call: start-up, jobs, sockets. */
+/** Runs `stage` in a fresh unit of work and commits it. Suits code outside a call: start-up, jobs, sockets. */
 export interface UnitsOfWork {
-  /** Works that have begun and are not committed yet. */
+  /** Units of work without a commit yet. */
   readonly inProgress: number
   run<T>(stage: (work: UnitOfWork) => Promise<T> | T): Promise<T>
   /**
    * Runs `stage` and commits. If a concurrent commit changed the same documents, runs `stage` again in a fresh unit of work.
-   * `stage` reads the documents that it changes. It has no other effects. Throws `not_found` if a document is missing twice.
+   * `stage` reads the documents it changes and has no other effects. Throws `not_found` if a document is missing twice.
    */
   retryConflicts<T>(stage: (work: UnitOfWork) => Promise<T> | T): Promise<T>
 }
