@@ -1,6 +1,6 @@
-// The life of the process: services start in the order in which they were created (each after what it injects) and stop
-// backwards. A start that fails stops what had started; a stop that comes during the start lets the one that is starting
-// finish, and no further one begins.
+// Starts and stops the services of a process. Services start in creation order (each after its dependencies) and stop in reverse.
+// A failed start stops the started services. After a stop during the start, the current service finishes starting and no other
+// service starts.
 import type { Container } from "./di.ts"
 import type { Logger } from "./log.ts"
 
@@ -16,7 +16,7 @@ export class App {
     this.#log = log
   }
 
-  /** Throws what the first failing service threw, after stopping it and the ones before it. Resolves when stopped meanwhile. */
+  /** Throws the error of the first failing service, after stopping it and the earlier services. Resolves if stopped meanwhile. */
   async start(): Promise<void> {
     try {
       for (const service of this.#container.created) {
@@ -38,7 +38,7 @@ export class App {
   }
 
   async #stop(): Promise<void> {
-    // Whether it failed is for `start` to tell.
+    // `start` reports its own failure.
     await this.#starting.catch(() => undefined)
     for (const service of this.#container.created.slice(0, this.#begun).reverse()) {
       try {

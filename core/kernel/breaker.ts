@@ -1,5 +1,5 @@
-// A circuit breaker: after repeated timeouts calls are refused for a while, then one call probes. Only silence opens it.
-// A destination that answers, be it with an error, delays nobody.
+// A circuit breaker. After repeated timeouts it refuses calls for a while, then lets one call probe. Only timeouts open it,
+// since a fast error delays no other call.
 
 /** Timeouts in a row, without an answer since these calls began. */
 const openAfter = 5
@@ -10,7 +10,7 @@ const maxPauseMs = 300_000
 export type Outcome =
   | "answered"
   | "silent"
-  /** Says nothing of the destination, such as a call that its caller gave up. */
+  /** No evidence about the destination, such as a call canceled by its caller. */
   | "unknown"
 
 export interface BreakerCall {
@@ -21,7 +21,7 @@ export interface BreakerCall {
 /** Times are those of a monotonic clock, in milliseconds. */
 export class Breaker {
   readonly calls = new Set<BreakerCall>()
-  /** Calls in a row that got no answer. */
+  /** Unanswered calls in a row. */
   timeouts = 0
   #answeredAt = Number.NEGATIVE_INFINITY
   #pauseMs = 0
@@ -31,7 +31,7 @@ export class Breaker {
     return this.#pauseMs > 0
   }
 
-  /** True if nothing is left to remember. */
+  /** True if the breaker has no state to remember. */
   get isIdle(): boolean {
     return this.calls.size === 0 && this.timeouts === 0 && !this.isOpen
   }
@@ -40,12 +40,12 @@ export class Breaker {
     return this.#pauseMs
   }
 
-  /** When the next call may probe. */
+  /** Time of the next possible probe. */
   get probesAt(): number {
     return this.#opensAgainAt
   }
 
-  /** When the oldest unanswered call began; undefined without one. */
+  /** Start of the oldest unanswered call. Undefined without an unanswered call. */
   get oldest(): number | undefined {
     const [first] = this.calls
     return first?.startedAt
@@ -63,11 +63,11 @@ export class Breaker {
     return call
   }
 
-  /** Ends a call. Returns what became of the breaker; undefined if it stays as it was. */
+  /** Ends a call. Returns the breaker's change of state, or undefined without a change. */
   end(call: BreakerCall, outcome: Outcome, now: number): "opened" | "closed" | undefined {
     this.calls.delete(call)
     if (outcome === "answered") return this.#answered(now)
-    // Another call was answered meanwhile: the destination is there.
+    // Another call was answered meanwhile, so the destination is up.
     if (outcome === "unknown" || call.startedAt < this.#answeredAt) return undefined
     this.timeouts++
     if (this.isOpen && !call.isProbe) return undefined

@@ -1,10 +1,10 @@
-// Finds the charset of a text that somebody sent, as browsers do: byte order mark, label, and detection where the label is
-// wrong. Labels are those of the WHATWG encoding standard, which TextDecoder knows.
+// Finds the charset of received text as browsers do: byte order mark, label, then detection if the label is wrong.
+// Labels are those of the WHATWG encoding standard (TextDecoder).
 import { isUtf8 } from "node:buffer"
 import { analyse } from "chardet"
 
 export interface Charset {
-  /** Name of the encoding, as TextDecoder takes it. */
+  /** TextDecoder's name of the encoding. */
   readonly name: string
   /** True if the label was absent or wrong. */
   readonly isDetected: boolean
@@ -13,7 +13,7 @@ export interface Charset {
 const utf8: Charset = Object.freeze({ name: "utf-8", isDetected: false })
 /** Text of these encodings can look like ASCII. */
 const stateful = /^iso-2022-/
-/** Three bytes of one character in UTF-8; text of other charsets hardly has them. */
+/** Three bytes of one character in UTF-8. They are rare in text of other charsets. */
 const manyBytes = /[\xe2-\xef][\x80-\xbf]{2}/
 const sampleBytes = 1_024
 const minConfidence = 40
@@ -41,7 +41,7 @@ export function charsetParameter(contentType: string): string | undefined {
   return quoted ?? plain
 }
 
-/** Returns undefined for a label that no browser knows. */
+/** Returns undefined for a label unknown to browsers. */
 export function encodingOf(label: string | undefined): string | undefined {
   if (label === undefined || label.length > 40) return undefined
   try {
@@ -57,13 +57,13 @@ function byteOrderMark(bytes: Buffer): string | undefined {
   return bytes[0] === 0xfe && bytes[1] === 0xff ? "utf-16be" : undefined
 }
 
-/** UTF-16 without a mark: the first character is of ASCII, so one of its bytes is zero. */
+/** UTF-16 without a mark: the first character is ASCII, so one of its bytes is zero. */
 function wideEncoding([first, second]: Buffer): string | undefined {
   if (first === undefined || second === undefined || (first === 0) === (second === 0)) return undefined
   return first === 0 ? "utf-16be" : "utf-16le"
 }
 
-/** Bytes that are UTF-8 as well. Two bytes can be a character of a double-byte charset, so its label counts for them. */
+/** Handles bytes that are also valid UTF-8. Two bytes can be a character of a double-byte charset, so such a label is trusted. */
 function mislabelled(bytes: Buffer, labelled: string): Charset {
   if (isAscii(bytes)) return utf8
   const isDoubleByte = /^(?:gb|big5|euc|shift)/.test(labelled)
@@ -84,7 +84,7 @@ function readable(bytes: Buffer, name: string): boolean {
   }
 }
 
-/** Few bytes say little, so the charset of Western Europe is the default, as in browsers. */
+/** Few bytes give weak evidence. The default is the charset of Western Europe, as in browsers. */
 function detected(bytes: Buffer): Charset {
   const [best] = analyse(sampleOf(bytes))
   const found = best && best.confidence >= minConfidence ? encodingOf(best.name) : undefined
@@ -92,7 +92,7 @@ function detected(bytes: Buffer): Charset {
   return { name, isDetected: true }
 }
 
-/** The bytes around the first character beyond ASCII: the detection of more takes long. */
+/** Returns the bytes around the first non-ASCII character. Detection over more bytes is slow. */
 function sampleOf(bytes: Buffer): Buffer {
   const first = bytes.findIndex((byte) => byte >= 0x80)
   const start = Math.max(0, first - 64)

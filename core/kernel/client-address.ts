@@ -1,5 +1,6 @@
-// Where a request comes from: the peer's address, or what trusted proxies say in X-Forwarded-For, read from the right
-// as far as each hop is trusted, so that nobody can put an address of their choice in front.
+// The client address of a request: the peer's address, or an entry of X-Forwarded-For behind trusted proxies. The header is read
+// from
+// the right as far as each hop is trusted, so a client cannot forge its address.
 import ipaddr from "ipaddr.js"
 
 export interface AddressedRequest {
@@ -7,7 +8,7 @@ export interface AddressedRequest {
   readonly socket: { readonly remoteAddress?: string | undefined }
 }
 
-/** Reads addresses as these proxies (addresses or CIDR blocks) are trusted. Throws for one that is neither. */
+/** Returns a reader for requests behind these proxies (addresses or CIDR blocks). Throws for any other text. */
 export function clientAddressReader(trusted: readonly string[]): (request: AddressedRequest) => string {
   const blocks = trusted.map(blockOf)
   const isTrusted = (address: string) => {
@@ -30,7 +31,7 @@ export function clientAddressReader(trusted: readonly string[]): (request: Addre
   }
 }
 
-/** What limits count by: an IPv4 address, or the /64 network of an IPv6 one, since one host has all of it. */
+/** Returns the unit of rate limits: an IPv4 address, or the /64 network of an IPv6 address, since one host owns the whole network. */
 export function networkOf(address: string): string {
   const parsed = parsedAddress(address)
   if (parsed === undefined || parsed.kind() === "ipv4") return address
@@ -54,7 +55,7 @@ function parsedAddress(text: string): ipaddr.IPv4 | ipaddr.IPv6 | undefined {
   return ipaddr.isValid(text) ? ipaddr.process(text) : undefined
 }
 
-/** Without the brackets and port that some proxies add, and IPv4 as IPv4. */
+/** Strips the brackets and port of some proxies, and shortens mapped IPv4 to IPv4. */
 function plain(text: string): string {
   const bare = /^\[([^\]]+)\](?::\d+)?$/.exec(text)?.[1] ?? /^(\d+\.\d+\.\d+\.\d+):\d+$/.exec(text)?.[1] ?? text
   return parsedAddress(bare)?.toString() ?? bare

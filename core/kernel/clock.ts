@@ -1,15 +1,15 @@
-// Time as a dependency, so that tests move it. Wall time dates documents; monotonic time measures and holds leases.
+// Time as a dependency, so tests can move it. Wall time dates documents. Monotonic time measures durations and leases.
 import { setImmediate as nextTurn } from "node:timers/promises"
 import { token } from "./di.ts"
 import { throwUncaught } from "./promises.ts"
 
-/** Time as a dependency, so that tests move it. Wall time dates documents; monotonic time measures. */
+/** Time as a dependency, so tests can move it. Wall time dates documents. Monotonic time measures durations. */
 export interface Clock {
   /** Wall time, milliseconds since the epoch. May jump. */
   now(): number
-  /** Milliseconds since an arbitrary start; never goes back. */
+  /** Milliseconds since an arbitrary start. Never decreases. */
   monotonic(): number
-  /** Calls back once, after at least that many milliseconds; returns what cancels it. */
+  /** Calls `run` once, after at least `milliseconds`. Returns a function that cancels the timer. */
   after(milliseconds: number, run: () => void): () => void
 }
 
@@ -26,9 +26,9 @@ export const systemClock: Clock = {
   },
 }
 
-/** RFC 3339 in UTC with milliseconds: the one way times are written. */
+/** Formats a time as RFC 3339 in UTC with milliseconds. All times have this format. */
 export function timestamp(milliseconds: number): string {
-  // Of what an event leaves behind, most is written today or expires on one other day; the date is what takes time to format.
+  // Formatting the date is the slow part. Most times of an event are today or its expiry day, so recent dates are cached.
   if (!Number.isInteger(milliseconds)) return new Date(milliseconds).toISOString()
   const day = Math.floor(milliseconds / dayMs)
   const slot = day & 15
@@ -53,7 +53,7 @@ function two(number: number): string {
   return twoDigits[number] ?? ""
 }
 
-/** Resolves after at least that many milliseconds of the clock, or once the signal aborts. */
+/** Resolves after at least `milliseconds` of the clock, or once the signal aborts. */
 export function sleep(clock: Clock, milliseconds: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal?.aborted) return resolve()
@@ -67,13 +67,13 @@ export function sleep(clock: Clock, milliseconds: number, signal?: AbortSignal):
   })
 }
 
-/** Resolves once what had arrived by sockets and from threads has been taken. */
+/** Resolves once data from sockets and threads has been handled, as far as it had arrived. */
 export async function arrivals(): Promise<void> {
-  // After a pause of the machine a turn runs its timers first; the second is for what the first only began to read.
+  // After a pause of the machine a turn runs its timers first. The second turn handles data that the first only began to read.
   for (let turn = 0; turn < 2; turn++) await nextTurn()
 }
 
-/** As `clock.after`, for giving something up: what has arrived meanwhile goes first. */
+/** Like `clock.after`, for timeouts: handles data that has arrived before it calls `run`. */
 export function giveUpAfter(clock: Clock, milliseconds: number, run: () => void): () => void {
   let isOver = false
   const cancel = clock.after(milliseconds, () => {

@@ -1,28 +1,28 @@
-// A command of `millrace` that a plugin adds, and what such a command is given.
+// A `millrace` command of a plugin, and its context.
 import type { CoreConfig } from "./config-schema.ts"
 import type { Terminal } from "./terminal.ts"
 
-/** A command of `millrace` that a plugin adds, beside those made of its operations. */
+/** A `millrace` command of a plugin, in addition to the commands of its operations. */
 // biome-ignore lint/suspicious/noExplicitAny: a list of commands holds those of every options type.
 export interface PluginCommand<O = any> {
   /** kebab-case. */
   readonly name: string
-  /** The command that this one stands under, such as `pipelines`; one plugin of a group gives its summary too. */
+  /** The parent command, such as `pipelines`. One plugin of a group also gives the group's summary. */
   readonly group?: string | { readonly name: string; readonly summary: string }
   readonly summary: string
-  /** Positional: `<file>`, or `[files...]` where none is needed and several may be given. */
+  /** Positional: `<file>`, or `[files...]` for any number of files. */
   readonly arguments?: readonly { readonly name: string; readonly summary: string }[]
   readonly options?: readonly CommandOption[]
-  /** `options` by name in camel case. What is returned is printed, with the exit code where it is not 0. */
+  /** `options` by name in camel case. Prints the result. The exit code is 0 unless the result names another. */
   run(options: O, context: CommandContext): Promise<CommandResult | undefined> | CommandResult | undefined
 }
 
-/** An option of a command, as its user writes it. */
+/** An option of a command, in the user's notation. */
 export interface CommandOption {
-  /** `--name`, `--name VALUE` for one that takes a value, `--name <value...>` for several. */
+  /** `--name` for a flag, `--name VALUE` for a value, `--name <value...>` for several values. */
   readonly flags: string
   readonly summary: string
-  /** Must be given. */
+  /** True if the option is required. */
   readonly mandatory?: boolean
   readonly choices?: readonly string[]
   readonly default?: string
@@ -39,23 +39,23 @@ export const serviceOptions: readonly CommandOption[] = [
   { flags: "--organization <slug>", summary: "the organization; MILLRACE_ORGANIZATION, or that of the profile or the key" },
 ]
 
-/** What a command is given beside its options. */
+/** The context of a command run. */
 export interface CommandContext {
-  /** Positional arguments as given. */
+  /** Positional arguments in order. */
   readonly args: readonly string[]
-  /** As configured; throws BootError with every problem. */
+  /** Loads the configuration. Throws BootError with every problem. */
   readonly config: () => CoreConfig
-  /** What relative folders in the configuration are relative to. */
+  /** Base folder of relative folders in the configuration. */
   readonly root: string
   readonly terminal: Terminal
-  /** Sets the exit code, where the command prints as it goes. */
+  /** Sets the exit code, for a command that prints as it runs. */
   readonly end: (exitCode: number) => void
 }
 
-/** What a command prints, and its exit code where that is not 0. */
+/** The output of a command, with its exit code if that is not 0. */
 export type CommandResult = string | { readonly text: string; readonly exitCode: number }
 
-/** A problem on this side: the command line, a file, a profile. */
+/** A local problem: the command line, a file, a profile. */
 export class CommandProblem extends Error {
   readonly exitCode: number
 

@@ -4,19 +4,19 @@ import { isIP } from "node:net"
 import { z } from "zod"
 import { token } from "./di.ts"
 
-/** Longer text does not fit a string of Node. */
+/** Longer text exceeds the maximum string length of Node. */
 const bytes = z.int().min(1).max(268_435_456)
-/** A payload and its headers fit a document of MongoDB. */
+/** With this limit, a payload and its headers fit into a MongoDB document. */
 const mongoBodyBytes = 10_485_760
 const hourMs = 3_600_000
 const dayMs = 24 * hourMs
 const days = z.int().min(1).max(36_500)
-/** A store returns this many documents of one read. */
+/** Maximum number of documents in one read of a store. */
 const maxRead = 10_000
 
 const addressOrBlock = z.string().refine(isAddressOrBlock, "expected an address or a CIDR block such as 10.0.0.0/8")
 
-/** An origin as browsers send it. */
+/** An origin in the browser's notation. */
 const corsOrigin = z
   .string()
   .regex(
@@ -24,7 +24,7 @@ const corsOrigin = z
     "expected `*` or an origin such as https://app.example.com, in lower case and without a path",
   )
 
-/** The core's own settings; a plugin's stand under `plugins.settings.<id>`. Units are in the names. */
+/** The core's own settings. A plugin's settings are under `plugins.settings.<id>`. Names contain units. */
 const Shape = z.strictObject({
   server: z.strictObject({
     host: z.string().min(1).describe("Address to listen on."),
@@ -151,7 +151,7 @@ const Shape = z.strictObject({
   }),
 })
 
-/** Settings that are in range alone and cannot work together. */
+/** Refuses settings that are valid alone but cannot work together. */
 export const CoreConfig = Shape.superRefine(({ sandbox, storage, inbound }, context) => {
   const refuse = (path: string[], message: string) => context.addIssue({ code: "custom", path, message })
   if (sandbox.hard_deadline_ms < sandbox.timeout_ms)
@@ -162,7 +162,7 @@ export const CoreConfig = Shape.superRefine(({ sandbox, storage, inbound }, cont
     refuse(["inbound", "max_body_bytes"], `must be at most ${mongoBodyBytes} with MongoDB, whose documents have at most 16 MB`)
 })
 export type CoreConfig = z.infer<typeof CoreConfig> & {
-  /** Dotted paths of settings whose variable is not set; empty in a service, which insists on all of them. */
+  /** Dotted paths of settings with an unset variable. Empty in a service, since a service requires all variables. */
   readonly unset?: readonly string[]
 }
 

@@ -1,15 +1,14 @@
-// Configuration as a tree of sections: reading a file into one, laying one over another, and listing leaves with where
-// each came from.
+// Configuration as a tree of sections: reads a file, merges trees, and lists leaves with their origins.
 import { existsSync, readFileSync } from "node:fs"
 import { parse } from "yaml"
 import { isRecord } from "./json.ts"
 
 export type Tree = { [key: string]: unknown }
 
-/** Dotted path of each leaf, to the file or variable it came from. */
+/** The file or variable of each leaf, by dotted path. */
 export type Origins = Map<string, string>
 
-/** What is wrong with the file goes to `problems`; the tree is then empty. */
+/** Reads a file. Adds its problems to `problems`; the tree is then empty. */
 export function readTree(file: string, problems: string[]): Tree {
   if (!existsSync(file)) {
     problems.push(`The configuration file ${file} does not exist.`)
@@ -29,7 +28,7 @@ export function readTree(file: string, problems: string[]): Tree {
 const maxTexts = 8
 const parsedTexts = new Map<string, unknown>()
 
-/** A copy of what the text says: a command reads the defaults several times, and to parse them takes longer than all else. */
+/** Returns a copy of the parsed text. Commands read the defaults several times, and parsing is the slowest part. */
 function parsedOnce(text: string): unknown {
   if (!parsedTexts.has(text)) {
     const value: unknown = parse(text, { prettyErrors: true })
@@ -39,7 +38,7 @@ function parsedOnce(text: string): unknown {
   return structuredClone(parsedTexts.get(text))
 }
 
-/** Lays one tree over another: sections merge, everything else replaces. */
+/** Merges one tree into another. Sections merge; other values replace. */
 export function merge(into: Tree, over: Tree, origin: string, origins: Origins, prefix = ""): void {
   for (const [key, value] of Object.entries(over)) {
     const path = prefix + key
@@ -56,7 +55,7 @@ function replace(into: Tree, key: string, value: unknown, path: string, origin: 
   if (isRecord(value) && Object.keys(value).length === 0) origins.set(path, origin)
 }
 
-/** Sets one value, making the sections on the way. False where something that is not a section stands in the way. */
+/** Sets a value and creates missing sections. Returns false if a value blocks the path. */
 export function put(tree: Tree, path: string, value: unknown, origin: string, origins: Origins): boolean {
   const keys = path.split(".")
   const last = keys.pop() ?? ""
@@ -70,7 +69,7 @@ export function put(tree: Tree, path: string, value: unknown, origin: string, or
   return true
 }
 
-/** Dotted paths of everything that is not a section with something in it. */
+/** Returns the dotted paths of all values and empty sections. */
 export function leaves(tree: Tree, prefix = ""): string[] {
   return Object.entries(tree).flatMap(([key, value]) =>
     isRecord(value) && Object.keys(value).length > 0 ? leaves(value, `${prefix}${key}.`) : [prefix + key],

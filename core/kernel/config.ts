@@ -1,6 +1,6 @@
-// Configuration: config/default.yaml, then the project's config/millrace.yaml or the file that MILLRACE_CONFIG names, then
-// variables. Unknown keys are errors with a guess at what was meant, all problems come at once, and each value remembers
-// where it came from.
+// Loads the configuration: config/default.yaml, then the project's config/millrace.yaml or the MILLRACE_CONFIG file, then
+// variables.
+// Unknown keys are errors with a suggestion. All problems are reported together, and each value has its origin.
 import { existsSync } from "node:fs"
 import { join, relative } from "node:path"
 import { CoreConfig } from "./config-schema.ts"
@@ -13,11 +13,11 @@ export { type CoreConfig, Settings } from "./config-schema.ts"
 
 export interface LoadedConfig {
   readonly config: CoreConfig
-  /** Dotted path of each leaf, to the file or variable it came from. */
+  /** The file or variable of each leaf, by dotted path. */
   readonly origins: ReadonlyMap<string, string>
 }
 
-/** Boot problems, told all at once. */
+/** All problems of a boot in one error. */
 export class BootError extends Error {
   readonly problems: readonly string[]
 
@@ -32,7 +32,7 @@ export class BootError extends Error {
   }
 }
 
-/** Variables with a name of their own; every other is MILLRACE_ and the path. */
+/** Variables with a special name. All others are MILLRACE_ and the path. */
 const shortNames: Readonly<Record<string, string>> = {
   PORT: "server.port",
   HOST: "server.host",
@@ -40,21 +40,21 @@ const shortNames: Readonly<Record<string, string>> = {
   MILLRACE_TRUST_PROXY: "server.trust_proxy",
 }
 
-/** Variables that are not settings. */
+/** Variables outside the settings. */
 const otherNames = /^MILLRACE_(CONFIG|TEST_.*|KEY|URL|PROFILE|ORGANIZATION)$/
 
-/** The variable that sets a path. */
+/** Returns the variable of a path. */
 export function variableFor(path: string): string {
   return Object.entries(shortNames).find(([, short]) => short === path)?.[0] ?? longName(path)
 }
 
 export interface ConfigArgs {
   readonly defaults: string
-  /** Folder whose config/millrace.yaml counts, where there is one and nothing names another file. */
+  /** Folder of config/millrace.yaml. Ignored without this file, or if another file is named. */
   readonly project?: string
   readonly file?: string | undefined
   readonly env: NodeJS.ProcessEnv
-  /** What a `from_env` without its variable is: a problem, or, for commands that do not start the service, a placeholder. */
+  /** The treatment of a `from_env` with an unset variable: a problem, or a placeholder for commands without a service. */
   readonly unset?: "problem" | "placeholder"
 }
 
@@ -85,7 +85,7 @@ export function loadConfig(args: ConfigArgs): LoadedConfig {
   return { config: { ...parsed.data, ...(unset.length > 0 ? { unset } : {}) }, origins }
 }
 
-/** As messages name it. */
+/** The file's path in messages. */
 function fileOf(project: string | undefined): string | undefined {
   if (project === undefined) return undefined
   const file = join(project, "config/millrace.yaml")
@@ -99,7 +99,7 @@ interface Reading {
   readonly unset: string[] | undefined
 }
 
-/** Puts the variable's value in place of each `{ from_env: NAME }`; returns path and name of each. */
+/** Replaces each `{ from_env: NAME }` by the variable's value. Returns the path and name of each. */
 function takeReferences(tree: Tree, prefix: string, reading: Reading): [path: string, name: string][] {
   return Object.entries(tree).flatMap(([key, value]): [string, string][] => {
     if (!isRecord(value)) return []
@@ -109,7 +109,7 @@ function takeReferences(tree: Tree, prefix: string, reading: Reading): [path: st
     const text = reading.env[name]
     if ((text === undefined || text === "") && reading.unset) {
       reading.unset.push(path)
-      // A core setting keeps its default; a plugin's may have none.
+      // A core setting falls back to its default. A plugin's setting may have no default.
       if (path.startsWith("plugins.settings.")) tree[key] = `(${name} is not set)`
       else delete tree[key]
       return [[path, `${name}, not set`]]
@@ -140,7 +140,7 @@ function applyVariable(name: string, text: string, { tree, known, origins, probl
     problems.push(`The variable ${name} does not name a setting.${didYouMean(name, [...byName.keys(), ...Object.keys(shortNames)])}`)
     return
   }
-  // Where a file put something else in place of the section, the schema's refusal of that is what to tell.
+  // If a file has a value in place of the section, the schema's error reports it.
   put(tree, path, fromText(text, valueAt(tree, path.split("."))), `variable ${name}`, origins)
 }
 
@@ -148,7 +148,10 @@ function longName(path: string): string {
   return `MILLRACE_${path.replaceAll(".", "_").toUpperCase()}`
 }
 
-/** Text as the kind of value that stands there: a number, a boolean, a list by commas, a section in JSON; otherwise as it is. */
+/**
+ * Converts text to the kind of the existing value: a number, a boolean, a comma-separated list, or a JSON section. Other text is
+ * unchanged.
+ */
 function fromText(text: string, standing: unknown): unknown {
   if (typeof standing === "number" && /^-?\d+(\.\d+)?$/.test(text)) return Number(text)
   if (typeof standing === "boolean" && /^(true|false)$/.test(text)) return text === "true"

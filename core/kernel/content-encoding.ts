@@ -1,4 +1,4 @@
-// Decompresses request bodies (RFC 9110, 8.4.1) in the thread pool of zlib, within a limit of bytes.
+// Decompresses request bodies (RFC 9110, 8.4.1) in zlib's thread pool, up to a byte limit.
 import { type BrotliOptions, brotliDecompress, gunzip, inflate, inflateRaw, type ZlibOptions } from "node:zlib"
 import { AppError } from "./errors.ts"
 
@@ -7,7 +7,7 @@ type Decompress = (bytes: Buffer, options: ZlibOptions & BrotliOptions, done: (e
 const decompressors: Readonly<Record<string, Decompress>> = {
   gzip: gunzip,
   "x-gzip": gunzip,
-  // Senders call both zlib's format and the bare stream deflate.
+  // Senders use the name deflate for both zlib's format and the bare stream.
   deflate: (bytes, options, done) => (isZlib(bytes) ? inflate : inflateRaw)(bytes, options, done),
   br: brotliDecompress,
 }

@@ -1,5 +1,6 @@
-// Calls to other systems, by organization and destination (a host, a mail server). Each destination of an organization has
-// a circuit breaker, so that one organization's trouble pauses nobody else's calls.
+// Calls to other systems, by organization and destination (a host, a mail server). Each destination of an organization has its
+// own
+// circuit breaker, so trouble of one organization pauses no other.
 
 import { Breaker, type Outcome } from "./breaker.ts"
 import type { Clock } from "./clock.ts"
@@ -22,7 +23,7 @@ export interface DestinationState extends Destination {
   readonly silentMs: number
 }
 
-/** Counts what breakers do. */
+/** Counts breaker events. */
 export type ObserveDestinations = (what: "opened" | "closed" | "refused", kind: Destination["kind"]) => void
 
 export interface DestinationsArgs {
@@ -31,7 +32,7 @@ export interface DestinationsArgs {
   readonly observe?: ObserveDestinations
 }
 
-/** A destination that is silent for this long is logged. */
+/** Unanswered time after which a destination is logged. */
 const silentAfterMs = 10_000
 const maxKept = 10_000
 /** An open breaker without calls is forgotten after this time. */
@@ -39,7 +40,10 @@ const forgottenMs = 3_600_000
 
 /** The breakers of hosts and mail servers, by organization. */
 export interface Destinations {
-  /** Makes a call. Throws `unavailable` (reason `destination_paused`), with nothing called, while the breaker is open. `outcomeOf` reads what a failure says of the destination. */
+  /**
+   * Makes a call. While the breaker is open it throws `unavailable` (reason `destination_paused`) without a call. `outcomeOf`
+   * maps an error to an outcome for the breaker.
+   */
   call<T>(to: Destination, run: () => Promise<T>, outcomeOf?: (error: unknown) => Outcome): Promise<T>
   /** Destinations with unanswered calls or an open breaker. */
   states(): DestinationState[]
@@ -118,7 +122,7 @@ export class WatchedDestinations implements Destinations {
       )
   }
 
-  /** Looks from time to time while calls are unanswered. */
+  /** Checks for silent destinations while calls are unanswered. */
   #watch(): void {
     this.#cancelWatch ??= this.#args.clock.after(silentAfterMs, () => {
       this.#cancelWatch = undefined
@@ -134,7 +138,7 @@ export class WatchedDestinations implements Destinations {
   }
 }
 
-/** An error of a fast answer is an answer. */
+/** A fast error counts as an answer. */
 function outcomeOfError(error: unknown): Outcome {
   if (!(error instanceof AppError)) return "unknown"
   if (error.code === "deadline_exceeded" || isConnectTimeout(error)) return "silent"
@@ -151,7 +155,7 @@ function named({ organization, kind, name }: Destination) {
 }
 
 function paused({ name }: Destination, { timeouts }: Breaker, waitMs: number): AppError {
-  // Spread, so that the callers do not come back together.
+  // Random spread, so callers do not return together.
   const retryAfterS = Math.max(1, Math.ceil((waitMs * (1 + Math.random() / 4)) / 1_000))
   const message = `${name} was not called: its last ${timeouts} calls got no answer, so calls are paused. Check that it is up. The next attempt is in ${retryAfterS} s.`
   return new AppError("unavailable", message, { reason: "destination_paused" }, { retryAfterS, notTried: true })

@@ -6,7 +6,7 @@
 import "reflect-metadata"
 import { type DependencyContainer, instanceCachingFactory, container as root } from "tsyringe"
 
-/** A typed name for a service. Two tokens are the same only when they are the same object. */
+/** A typed name for a service. Two tokens are equal only if they are the same object. */
 export interface Token<T> {
   readonly name: string
   readonly key: symbol
@@ -38,7 +38,7 @@ export interface Injectable<T = unknown, R extends TokenRecord = TokenRecord> {
   readonly inject: R
 }
 
-/** How a service comes to be. `start` may be called at most once, after `create`; `stop` may come without `start`. */
+/** The life of a service. `start` runs at most once, after `create`. `stop` may run without `start`. */
 export interface Service<T, R extends TokenRecord = TokenRecord> {
   inject?: R
   create(deps: Deps<R>): T
@@ -56,7 +56,7 @@ export class Container {
   readonly #inner: DependencyContainer = root.createChildContainer()
   readonly #providers = new Map<symbol | Class<unknown>, { key: Key<unknown>; by: string; inject: TokenRecord }>()
   readonly #creating: Key<unknown>[] = []
-  /** Created services. Operations ask for theirs at each call. */
+  /** Created services. Operations read their services at each call. */
   readonly #made = new Map<symbol | Class<unknown>, unknown>()
   readonly #created: CreatedService[] = []
   readonly #createdByKey = new Map<symbol | Class<unknown>, CreatedService>()
@@ -104,7 +104,7 @@ export class Container {
     return out as Deps<R>
   }
 
-  /** These services and what they inject, dependencies first. */
+  /** Returns these services and their dependencies, dependencies first. */
   neededBy(keys: readonly Key<unknown>[]): CreatedService[] {
     const needed = new Set<CreatedService | undefined>()
     const seen = new Set<Key<unknown>>()
@@ -119,7 +119,7 @@ export class Container {
     return this.#created.filter((service) => needed.has(service))
   }
 
-  /** Creates every service, in the order in which they were offered; throws with every problem it met. */
+  /** Creates every service in registration order. Throws one error with all problems. */
   everything(): void {
     const problems = new Set<string>()
     for (const { key } of this.#providers.values()) {

@@ -1,6 +1,6 @@
-// Every error the service answers with, in one place: the closed set of codes and the HTTP status each maps to
+// All errors of the service: the closed set of codes with their HTTP statuses
 // (Connect's table, https://connectrpc.com/docs/protocol#error-codes, plus three statuses of HTTP's own).
-// Code throws AppError; surfaces turn it into their own shape; anything else becomes `internal`.
+// Code throws AppError. Surfaces convert it to their own form. Any other exception becomes `internal`.
 import type { Reason } from "./reasons.ts"
 
 /** The closed set of error codes, each with its HTTP status. */
@@ -23,20 +23,23 @@ export const httpStatusOf = {
   deadline_exceeded: 504,
 } as const
 
-/** The closed set of codes that a call can fail with. */
+/** The closed set of error codes. */
 export type ErrorCode = keyof typeof httpStatusOf
 
-/** Statuses that HTTP itself asks for in place of the code's own: 405 `unimplemented`, 413 `resource_exhausted`, 415 `invalid_argument`. */
+/** Statuses required by HTTP in place of the code's own: 405 `unimplemented`, 413 `resource_exhausted`, 415 `invalid_argument`. */
 export type StatusOverride = 405 | 413 | 415
 
-/** What is wrong with one field of an input. */
+/** A problem with one field of an input. */
 export interface FieldProblem {
   /** Dotted path or JSON pointer of the field. */
   path: string
   message: string
 }
 
-/** Details as they are read: always an object. `reason` is a stable word a program can switch on, registered in reasons.ts or by a plugin; `fields` names what was wrong where. */
+/**
+ * Details of an error; always an object. `reason` is a stable word for programs, registered in reasons.ts or by a plugin.
+ * `fields` lists the problem of each field.
+ */
 export interface ErrorDetails {
   reason?: string
   fields?: FieldProblem[]
@@ -52,20 +55,23 @@ export interface ErrorBody {
 export interface AppErrorOptions {
   cause?: unknown
   status?: StatusOverride
-  /** Seconds after which trying again makes sense; becomes `Retry-After`. */
+  /** Seconds until a retry makes sense; becomes `Retry-After`. */
   retryAfterS?: number
-  /** Nothing was tried yet, such as where a limit has no room: a job or step comes back, after `retryAfterS`, and the try does not count. */
+  /**
+   * True if no attempt was made, for example at a full limit. A job or step then returns after `retryAfterS`, and the attempt
+   * does not count.
+   */
   notTried?: boolean
 }
 
 type CodeOf<R extends Reason> = MillraceReasons[R]["code"]
 
-/** Details as they are given: those that the reason declares, and `retryable: false` where a job must not try again. */
+/** Details passed to the constructor: the fields of the reason, and `retryable: false` if a job must not retry. */
 type DetailsOf<R extends Reason> = { readonly reason: R; readonly retryable?: boolean } & MillraceReasons[R]["details"]
 
 /**
- * The one error that handlers throw. The message says what was wrong, with what value, and what to do. The reason is a
- * declared one; code and details are those that it declares.
+ * The error type of handlers. The message names the problem, the value and the remedy. The reason is declared, and it fixes the
+ * code and the details.
  */
 export class AppError<R extends Reason = Reason> extends Error {
   readonly code: ErrorCode
@@ -84,7 +90,7 @@ export class AppError<R extends Reason = Reason> extends Error {
     this.notTried = options.notTried ?? false
   }
 
-  /** An error that another thread, node or service made, or one that is told again in other words. */
+  /** Recreates an error of another thread, node or service, or rephrases an error. */
   static from({ code, message, details }: ErrorBody, options: AppErrorOptions = {}): AppError {
     return new AppError(code as CodeOf<Reason>, message, details as DetailsOf<Reason>, options)
   }
@@ -94,7 +100,7 @@ export class AppError<R extends Reason = Reason> extends Error {
   }
 }
 
-/** An unknown exception, as callers may see it: a fixed message, the cause kept for the log. */
+/** Wraps an unknown exception for callers: a fixed message, with the cause for the log. */
 export function asAppError(error: unknown): AppError {
   if (error instanceof AppError) return error
   return new AppError(
@@ -105,7 +111,7 @@ export function asAppError(error: unknown): AppError {
   )
 }
 
-/** Milliseconds after which to come back, where nothing was tried yet. */
+/** Returns the milliseconds until a retry, if no attempt was made. */
 export function untriedMs({ notTried, retryAfterS }: AppError): number | undefined {
   return notTried && retryAfterS !== undefined ? retryAfterS * 1_000 : undefined
 }

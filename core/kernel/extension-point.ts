@@ -2,7 +2,7 @@
 // receives the items of all plugins, each plugin after its needs.
 import { type Container, type Deps, type Token, type TokenRecord, token } from "./di.ts"
 
-/** A list that other plugins add items to. The items are complete once all services exist. */
+/** A list with items from other plugins. The list is complete once all services exist. */
 export interface ExtensionPoint<T> extends Token<readonly T[]> {
   /** True if the service does not start without an item. */
   readonly isRequired: boolean
@@ -29,7 +29,7 @@ export function injected<T, const R extends TokenRecord>(inject: R, create: (dep
   return new Injected(inject, create as (deps: never) => T)
 }
 
-/** A point with an item for it, by the type of each item. */
+/** A point with its item, by the type of each item. */
 export type Extensions<T extends readonly unknown[]> = {
   readonly [K in keyof T]: readonly [ExtensionPoint<T[K]>, NoInfer<T[K] | Injected<T[K]>>]
 }
@@ -37,7 +37,7 @@ export type Extensions<T extends readonly unknown[]> = {
 // biome-ignore lint/suspicious/noExplicitAny: the loader holds items of every type.
 export type AnyExtension = readonly [ExtensionPoint<any>, unknown]
 
-/** A plugin, as far as it concerns extension points. */
+/** The extension points and items of a plugin. */
 export interface Extending {
   readonly id: string
   readonly needs: readonly string[]
@@ -52,13 +52,13 @@ interface Declaring {
   readonly extend?: readonly AnyExtension[] | ((config: never) => readonly AnyExtension[])
 }
 
-/** Returns the points and the extensions of a plugin. Refused settings are undefined, and give no extensions. */
+/** Returns the points and extensions of a plugin. Refused settings are undefined and result in no extensions. */
 export function extending({ id, needs = [], extensionPoints: points = [], extend = [] }: Declaring, config: unknown): Extending {
   if (typeof extend !== "function") return { id, needs, points, extend }
   return { id, needs, points, extend: config === undefined ? [] : extend(config as never) }
 }
 
-/** Provides the points of a plugin, and the items that it adds to points. */
+/** Provides the points of a plugin and its items for other points. */
 export function provideExtensions(container: Container, { id, points, extend }: Extending): Token<unknown>[] {
   for (const point of points) container.provide(point, { create: (): unknown[] => [] }, id)
   return extend.map(([point, item], index) => {

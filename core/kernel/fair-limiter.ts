@@ -1,20 +1,20 @@
-// A concurrency limiter that organizations share fairly: work waits in a FairScheduler, by organization and, where the
-// caller names one, by key, and starts when its turn comes and a slot is free.
+// A concurrency limiter with fair shares for organizations. Work waits in a FairScheduler by organization and optional key.
+// Work starts at its turn, when a slot is free.
 import { FairScheduler, type FairSchedulerOptions, type Share, type Turn } from "./fair-scheduler.ts"
 
-/** Bounds of a FairLimiter: slots, and how much may wait, in total and of one organization. */
+/** Bounds of a FairLimiter: slots, and the maximum waiting work in total and per organization. */
 export interface FairLimiterOptions extends Omit<FairSchedulerOptions<never>, "refuse"> {
   readonly slots: number
-  /** The error for work that a bound refuses. */
+  /** Returns the error for work refused at a bound. */
   readonly refusal: (bound: "organization" | "total") => Error
 }
 
-/** Work that waits for a slot of a FairLimiter, and whose it is. */
+/** Waiting work of a FairLimiter, with its organization. */
 export interface LimitedWork {
   readonly organization: string
-  /** Work of one organization takes turns by this. */
+  /** Keys of one organization take turns. */
   readonly key?: string
-  /** Ends the wait; what runs is not touched. */
+  /** Ends the wait. Running work continues. */
   readonly signal?: AbortSignal
 }
 
@@ -23,7 +23,7 @@ interface Waiting {
   refuse(reason: unknown): void
 }
 
-/** Runs asynchronous work in a bounded number of slots, by organization in turn. */
+/** Runs asynchronous work in a bounded number of slots. Organizations take turns. */
 export class FairLimiter {
   readonly #scheduler: FairScheduler<Waiting>
 
@@ -31,7 +31,7 @@ export class FairLimiter {
     this.#scheduler = new FairScheduler<Waiting>({ ...options, refuse: (item, bound) => item.refuse(refusal(bound)) })
   }
 
-  /** Rejects as `work` does, with `refusal` at a bound, and with the signal's reason where that comes before the start. */
+  /** Rejects with the error of `work`, with `refusal` at a bound, or with the signal's reason if it aborts before the start. */
   async run<T>(who: LimitedWork, work: () => Promise<T>): Promise<T> {
     const turn = await this.#turn(who)
     try {
@@ -42,7 +42,7 @@ export class FairLimiter {
     }
   }
 
-  /** What waits and runs, by organization, those that wait longest first. */
+  /** Returns waiting and running work by organization, longest wait first. */
   shares(): Share[] {
     return this.#scheduler.shares()
   }

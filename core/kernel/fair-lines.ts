@@ -1,5 +1,5 @@
-// Lines of waiting items by path: organization, pipeline, destination. The members of each level take turns, so that
-// many destinations of one pipeline count as one pipeline, and many pipelines of one organization as one organization.
+// Queues by path: organization, pipeline, destination. The members of each level take turns. Many destinations of one pipeline
+// count as one pipeline, and many pipelines of one organization count as one organization.
 
 interface Node<Item> {
   /** In the order of their turns. */
@@ -9,7 +9,7 @@ interface Node<Item> {
   waiting: number
 }
 
-/** What `next` took, and the line that it came from. */
+/** An item taken by `next`, with the path of its queue. */
 export interface LineTurn<Item> {
   readonly path: readonly string[]
   readonly item: Item
@@ -18,14 +18,14 @@ export interface LineTurn<Item> {
 export class FairLines<Item> {
   readonly #root: Node<Item> = newNode()
 
-  /** Items below a path, all of them with an empty path. */
+  /** Returns the number of items below a path. An empty path counts all items. */
   waiting(path: readonly string[] = []): number {
     let node: Node<Item> | undefined = this.#root
     for (const name of path) node = node?.children.get(name)
     return node?.waiting ?? 0
   }
 
-  /** Names of the first level, in the order of their turns. */
+  /** Returns the names of the first level, in the order of their turns. */
   names(): Iterable<string> {
     return this.#root.children.keys()
   }
@@ -45,12 +45,12 @@ export class FairLines<Item> {
     node.items.push(item)
   }
 
-  /** Takes the next item in turn. `may` is asked for each prefix of a path, from the organization down. */
+  /** Takes the next item in turn. Calls `may` for each prefix of a path, from the organization down. */
   next(may: (path: readonly string[]) => boolean): LineTurn<Item> | undefined {
     return this.#root.waiting === 0 ? undefined : this.#first(this.#root, [], may)
   }
 
-  /** Takes an item out of its line. Returns false if it does not wait there. */
+  /** Removes an item from its queue. Returns false if the item is not there. */
   remove(path: readonly string[], item: Item): boolean {
     return this.#remove(this.#root, path, item)
   }
@@ -68,7 +68,7 @@ export class FairLines<Item> {
       const turn = this.#first(child, below, may)
       if (!turn) continue
       node.waiting--
-      // Behind the others.
+      // Moves the name behind the others.
       node.children.delete(name)
       if (child.waiting > 0) node.children.set(name, child)
       return turn

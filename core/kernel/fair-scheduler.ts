@@ -1,43 +1,43 @@
-// Decides who is next where organizations share something bounded. Turns go round by organization first and then by key
-// (a pipeline, say), so that however many keys one organization floods, another waits for one turn of each organization
-// that waits before it. Slots limit how much runs at once; the reserved ones go only to organizations that hold none.
-// A share per key keeps one key from filling the slots of its organization.
-// Waiting is bounded, and what is refused at the bound is the newest item of the longest queue (longest queue drop): an
-// organization below its equal share of the bound is never refused because of others.
+// Shares a bounded resource between organizations. Organizations take turns, then keys (such as pipelines) of an organization.
+// However many keys one organization floods, another organization waits for at most one turn of each.
+// Slots limit concurrent work. Reserved slots go only to organizations without a running turn.
+// A share per key prevents one key from filling all slots of its organization.
+// The queue is bounded. At the bound, the newest item of the longest queue is refused (longest queue drop). Other
+// organizations never cause a refusal for an organization below its equal share.
 
-/** Slots and bounds of a FairScheduler, and what happens to what it refuses. */
+/** Slots and bounds of a FairScheduler, and its handling of refused items. */
 export interface FairSchedulerOptions<Item> {
-  /** Items that may wait, all in all. */
+  /** Maximum number of waiting items. */
   readonly maxWaiting: number
-  /** Items of one organization that may wait; `maxWaiting` unless given. */
+  /** Maximum number of waiting items of one organization; default `maxWaiting`. */
   readonly maxWaitingPerOrganization?: number
-  /** Turns that may be out at once: taken, and not yet `done`. Not limited unless given. */
+  /** Maximum number of concurrent turns: taken, but not yet `done`. Default: no limit. */
   readonly slots?: number
-  /** Of the slots, those that no organization takes which holds one already; 0 unless given. */
+  /** Slots reserved for organizations without a running turn; default 0. */
   readonly reservedSlots?: number
-  /** A named key starts another turn while it runs fewer than this share of the slots that its organization still has free. No limit unless given. */
+  /** A key starts another turn only while it runs fewer than this share of its organization's free slots. Default: no limit. */
   readonly keyShare?: number
-  /** Called for each item that a bound refuses: the one that was added, or the newest of a longer queue. */
+  /** Called for each refused item: the added item, or the newest item of a longer queue. */
   readonly refuse: (item: Item, bound: "organization" | "total") => void
   /** Milliseconds of a monotonic clock, for `waitingMs`. */
   readonly now?: () => number
 }
 
-/** What was taken: items of one key, oldest first. It holds a slot until `done`. */
+/** Taken items of one key, oldest first. The turn occupies a slot until `done`. */
 export interface Turn<Item> {
   readonly organization: string
   readonly key: string
   readonly items: Item[]
-  /** Gives the slot back. A second call does nothing. */
+  /** Releases the slot. A second call has no effect. */
   done(): void
 }
 
-/** An organization's part, as metrics show it. */
+/** An organization's share, as shown in metrics. */
 export interface Share {
   readonly organization: string
   readonly waiting: number
   readonly running: number
-  /** For how long it has waited without a turn. */
+  /** Time since its last turn while it waits, in milliseconds. */
   readonly waitingMs: number
 }
 
@@ -46,13 +46,13 @@ interface Organization<Item> {
   readonly queues: Map<string, Item[]>
   waiting: number
   running: number
-  /** Turns that are out by key; counted only if keys have a share. */
+  /** Running turns by key. Counted only if keys have a share. */
   readonly runningKeys: Map<string, number>
-  /** When its last turn was, or when it began to wait after that. */
+  /** Time of its last turn, or the later start of its wait. */
   since: number
 }
 
-/** Hands out what waits for a shared resource: by organization in turn, then by key, never more than its slots. */
+/** Hands out waiting items of a shared resource within its slots. Organizations take turns, then keys. */
 export class FairScheduler<Item> {
   readonly #options: Required<FairSchedulerOptions<Item>>
   /** In the order of their turns. */
@@ -68,17 +68,17 @@ export class FairScheduler<Item> {
     this.#options = { ...options, maxWaitingPerOrganization, slots, reservedSlots, keyShare, now }
   }
 
-  /** Items that wait. */
+  /** Number of waiting items. */
   get waiting(): number {
     return this.#waiting
   }
 
-  /** Turns that are out. */
+  /** Number of running turns. */
   get running(): number {
     return this.#running
   }
 
-  /** Puts an item at the end of its key's queue. At a bound, `refuse` is called before this returns. */
+  /** Adds an item to the end of its key's queue. At a bound, `refuse` runs before this returns. */
   add(organization: string, key: string, item: Item): void {
     const state = this.#organization(organization)
     queueOf(state, key).push(item)
@@ -87,7 +87,7 @@ export class FairScheduler<Item> {
     else if (this.#waiting > this.#options.maxWaiting) this.#refuseNewest(...this.#longest(), "total")
   }
 
-  /** Puts items that were taken, and did not run, back at the head of their key's queue, even beyond the bounds. */
+  /** Returns taken but unused items to the head of their key's queue, even beyond the bounds. */
   putBack(organization: string, key: string, items: readonly Item[]): void {
     if (items.length === 0) return
     const state = this.#organization(organization)
@@ -96,8 +96,8 @@ export class FairScheduler<Item> {
   }
 
   /**
-   * Takes what is next; undefined where nothing waits, or nothing that may run. `take` says how many of a key's items, which
-   * it must not change, go together (one unless given); with 0 the key is passed over and keeps its turn.
+   * Takes the next turn. Returns undefined if no item may run. `take` returns the number of a key's items for one turn (default
+   * one) and must not change them. With 0 the key is skipped and its turn remains.
    */
   next(take: (items: readonly Item[], organization: string, key: string) => number = () => 1): Turn<Item> | undefined {
     const { slots, reservedSlots } = this.#options
@@ -114,7 +114,7 @@ export class FairScheduler<Item> {
     return undefined
   }
 
-  /** Takes out an item that no longer wants its turn; false where it does not wait. */
+  /** Removes an item before its turn. Returns false if it does not wait. */
   remove(organization: string, key: string, item: Item): boolean {
     const state = this.#organizations.get(organization)
     const queue = state?.queues.get(key)
@@ -127,7 +127,7 @@ export class FairScheduler<Item> {
     return true
   }
 
-  /** Takes out all that waits, for a stop. What runs goes on. */
+  /** Removes all waiting items, for a stop. Running turns continue. */
   clear(): Item[] {
     const items = [...this.#organizations.values()].flatMap(({ queues }) => [...queues.values()].flat())
     for (const [organization, state] of this.#organizations) {
@@ -139,7 +139,7 @@ export class FairScheduler<Item> {
     return items
   }
 
-  /** The organizations that wait or run, those that wait longest for a turn first. */
+  /** Returns the organizations with waiting or running items, longest wait first. */
   shares(): Share[] {
     const now = this.#options.now()
     return Array.from(this.#organizations, ([organization, { waiting, running, since }]) => ({
@@ -150,7 +150,7 @@ export class FairScheduler<Item> {
     })).sort((a, b) => b.waitingMs - a.waitingMs)
   }
 
-  /** A key that runs nothing may always start. */
+  /** A key without running turns may always start. */
   #keyMayRun(state: Organization<Item>, key: string): boolean {
     const { slots, reservedSlots, keyShare } = this.#options
     const running = key === "" ? 0 : state.runningKeys.get(key)
@@ -167,7 +167,7 @@ export class FairScheduler<Item> {
 
   #turn(organization: string, state: Organization<Item>, key: string, queue: Item[], count: number): Turn<Item> {
     const items = queue.splice(0, count)
-    // Behind the others, at both levels.
+    // Moves both behind the others, at both levels.
     state.queues.delete(key)
     if (queue.length > 0) state.queues.set(key, queue)
     this.#organizations.delete(organization)
@@ -211,7 +211,7 @@ export class FairScheduler<Item> {
 
   #longest(): [string, Organization<Item>] {
     let longest: [string, Organization<Item>] | undefined
-    // Of two as long, the one that comes later in turn.
+    // Of two equally long queues, the later one in turn.
     for (const one of this.#organizations) if (!longest || one[1].waiting >= longest[1].waiting) longest = one
     return longest as [string, Organization<Item>]
   }

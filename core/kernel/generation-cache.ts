@@ -6,7 +6,7 @@ export class GenerationCache<T> {
   readonly #limit: number
   #generation = 0
 
-  /** At the limit the oldest entry leaves. */
+  /** At the limit, a new entry evicts the oldest. */
   constructor(limit: number) {
     this.#limit = limit
   }
@@ -15,7 +15,7 @@ export class GenerationCache<T> {
     return this.#kept.get(key)
   }
 
-  /** Loads a missing entry. `undefined` is not cached: a new document is visible at once. */
+  /** Loads a missing entry. `undefined` is not cached, so a new document is visible at once. */
   async load(key: string, read: () => Promise<T | undefined>): Promise<T | undefined> {
     const kept = this.#kept.get(key)
     if (kept !== undefined) return kept

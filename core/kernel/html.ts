@@ -1,6 +1,6 @@
-// HTML as values: every value of a template is escaped, unless it is HTML of another template.
+// HTML as values. A template escapes every value, unless it is HTML of another template.
 
-/** Text that is HTML already; never something that somebody sent. */
+/** Trusted HTML text. Never text of a sender. */
 export class Html {
   readonly text: string
   constructor(text: string) {
@@ -8,12 +8,12 @@ export class Html {
   }
 }
 
-/** What an empty place of a template is filled with. */
+/** Fills an empty place in a template. */
 export const noHtml = new Html("")
 
 type Shown = string | number | Html | readonly Html[]
 
-/** A template of HTML, in which values are escaped. */
+/** A template of HTML. Values are escaped. */
 export function html(parts: TemplateStringsArray, ...values: readonly Shown[]): Html {
   return new Html(parts.map((part, index) => part + (index < values.length ? shown(values[index] ?? "") : "")).join(""))
 }

@@ -1,12 +1,12 @@
-// Ids as a dependency: UUIDs in time order (version 7, RFC 9562 section 5.7), monotonic within a process, and UUIDs
-// derived from names (version 8, section 5.8) where the same thing must get the same id again.
+// Ids as a dependency: UUIDs in time order (version 7, RFC 9562 section 5.7), monotonic within a process. Also UUIDs
+// derived from names (version 8, section 5.8), for things that need the same id again.
 import { hash, randomFillSync } from "node:crypto"
 import type { Clock } from "./clock.ts"
 import { token } from "./di.ts"
 
-/** Where new ids come from: UUIDs in the order of time. */
+/** Source of new ids: UUIDs in time order. */
 export interface Ids {
-  /** A fresh UUIDv7. Each is greater than the one before, also within a millisecond and when the clock steps back. */
+  /** Returns a new UUIDv7. Each is greater than the last, even within a millisecond or after the clock steps back. */
   uuid(): string
 }
 
@@ -47,23 +47,23 @@ export function timeOrderedIds(clock: Clock): Ids {
   }
 }
 
-/** A UUIDv8 from SHA-256 of the parts; parts are length-prefixed, so that ("a", "bc") and ("ab", "c") differ. */
+/** Returns a UUIDv8 from SHA-256 of the parts. Parts are length-prefixed, so ("a", "bc") and ("ab", "c") differ. */
 export function derivedUuid(...parts: string[]): string {
   return formatUuid(hashOf(parts), 8)
 }
 
-/** The time prefix of a UUIDv7 with a hash of the parts behind it: derived, and yet in order of time. */
+/** Returns the time prefix of a UUIDv7 with a hash of the parts: derived, and still in time order. */
 export function derivedUuidInOrder(uuidv7: string, ...parts: string[]): string {
   return uuidv7.slice(0, 13) + formatUuid(hashOf([uuidv7, ...parts]), 8).slice(13)
 }
 
-/** Not above any id made in or after this millisecond. */
+/** Returns a lower bound of all ids made in or after this millisecond. */
 export function idAt(milliseconds: number): string {
   const time = Math.max(0, milliseconds).toString(16).padStart(12, "0")
   return `${time.slice(0, 8)}-${time.slice(8)}-0000-0000-000000000000`
 }
 
-/** The millisecond in which a UUID in time order was made. */
+/** Returns the creation time of a UUID in time order, in milliseconds. */
 export function timeOfId(id: string): number {
   return Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16)
 }
@@ -81,7 +81,7 @@ function formatUuid(hex: string, version: number): string {
 
 const uuidPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
 
-/** Whether a text is a UUID, in lower case. */
+/** Returns true for a lower-case UUID. */
 export function isUuid(text: string): boolean {
   return uuidPattern.test(text)
 }

@@ -1,5 +1,5 @@
-// Where and why a text is not JSON, in words of our own: V8's message leaves the place out in some cases and quotes the
-// sender's data in others, which may hold secrets.
+// Describes the first syntax error of a JSON text. V8's message omits the position in some cases and quotes the sender's data
+// in others, possibly with secrets.
 
 const literals = ["true", "false", "null"]
 const number = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y
@@ -16,17 +16,17 @@ class Fault extends Error {
 }
 
 export interface JsonFault {
-  /** From 0; the text's length where it only breaks off. */
+  /** From 0. The text's length if the text ends too early. */
   readonly offset: number
   /** From 1. */
   readonly line: number
   /** From 1. */
   readonly column: number
-  /** What was expected there. */
+  /** The expected token. */
   readonly fault: string
 }
 
-/** The first place at which the text stops being JSON. For text that JSON.parse has refused. */
+/** Finds the first syntax error. Call it for a text refused by JSON.parse. */
 export function jsonFault(text: string): JsonFault {
   let at = text.length
   let fault = "nothing is wrong"

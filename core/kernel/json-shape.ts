@@ -1,30 +1,34 @@
-// Looks over JSON text before it is parsed. What JSON.parse takes depends on the text's shape far more than on its length:
-// a megabyte of records of one kind takes 20 ms, one of names that are all different 300 ms, in which nobody else is
-// served; checking, storing and refusing it take as long again.
+// Checks the shape of JSON text before parsing. The cost of JSON.parse depends more on shape than on length: a megabyte of
+// similar
+// records takes 20 ms, a megabyte of distinct names 300 ms. The main thread is blocked during this time. Checking,
+// storing and refusing such a value takes as long again.
 import { AppError } from "./errors.ts"
 
-/** What there is too much of, such as "objects and lists". */
+/** An exceeded bound, such as the number of "objects and lists". */
 interface Excess {
   readonly of: string
   readonly limit: number
-  /** They are nested in each other, deeper than any input may be. */
+  /** True if the nesting is deeper than any input may be. */
   readonly isDeep?: boolean
 }
 
-/** Objects and lists in one text. */
+/** Maximum number of objects and lists in one text. */
 const maxContainers = 25_000
-/** Different field names in one text. */
+/** Maximum number of different field names in one text. */
 const maxNames = 5_000
 
-/** Levels of an input, itself counted. */
+/** Maximum levels of an input, including itself. */
 export const maxLevels = 100
 
-/** Shorter text cannot reach a bound. */
+/** Shorter text cannot exceed a bound. */
 export const minExcessLength = Math.min(maxNames * 6, maxContainers * 2)
 
 const codes = { quote: 34, comma: 44, colon: 58, backslash: 92, openList: 91, closeList: 93, openObject: 123, closeObject: 125 }
 
-/** What there is too much of in the text; undefined where it may be parsed. Text that is not JSON passes; parsing refuses it. `maxFields` is of one object. */
+/**
+ * Returns the exceeded bound of a text, or undefined if it may be parsed. Invalid JSON passes, since parsing refuses it.
+ * `maxFields` limits the fields of one object.
+ */
 export function excessOf(text: string, maxFields = Number.POSITIVE_INFINITY): Excess | undefined {
   if (text.length < Math.min(minExcessLength, maxFields * 4)) return undefined
   const counts = new Counts(maxFields)
@@ -57,7 +61,7 @@ class Counts {
   excess: Excess | undefined
   readonly #names = new Set<string>()
   #containers = 0
-  /** Commas seen in each open object; -1 for a list. */
+  /** Commas in each open object; -1 for a list. */
   readonly #open: number[] = []
   readonly #maxFields: number
 
@@ -90,7 +94,7 @@ class Counts {
   }
 }
 
-/** Whether a colon follows, behind spaces. */
+/** Returns true if a colon follows, after optional spaces. */
 export function isName(text: string, from: number): boolean {
   let at = from
   if (text.charCodeAt(at) === codes.colon) return true
@@ -98,7 +102,7 @@ export function isName(text: string, from: number): boolean {
   return text.charCodeAt(at) === codes.colon
 }
 
-/** Position of the closing quote; the text's length where there is none. */
+/** Returns the position of the closing quote. Without one, returns the text's length. */
 export function endOfString(text: string, start: number): number {
   for (let end = text.indexOf('"', start + 1); end >= 0; end = text.indexOf('"', end + 1)) {
     let backslashes = 0
@@ -108,7 +112,7 @@ export function endOfString(text: string, start: number): number {
   return text.length
 }
 
-/** What a body is refused with, by any reader of bodies, for what it holds too much of (json-shape.ts). */
+/** Returns the error for a body that exceeds a bound of json-shape.ts. All readers of bodies use it. */
 export function tooComplex({ of, limit, isDeep = false }: Excess): AppError {
   if (isDeep) return tooDeep()
   return new AppError("invalid_argument", `The body has more than ${limit} ${of}; send it in parts.`, { reason: "body_too_complex", limit })

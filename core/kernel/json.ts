@@ -1,20 +1,20 @@
-// What JSON holds: objects, told from lists and from null, and texts that may not be JSON.
+// Helpers for JSON: object checks, paths, and lenient parsing.
 
-/** Tells an object from a list, null and scalars. */
+/** Returns true for an object. Returns false for a list, null or a scalar. */
 export function isRecord<Value>(value: Of<Value>): value is { [name: string]: Value }
 export function isRecord(value: unknown): value is Record<string, unknown>
 export function isRecord(value: unknown): boolean {
   return typeof value === "object" && value !== null && !Array.isArray(value)
 }
 
-/** An object literal, or one without a prototype: not a list, a date or an instance of a class. */
+/** Returns true for an object literal or an object without a prototype. Lists, dates and class instances return false. */
 export function isPlainObject(value: unknown): value is Record<string, unknown> {
   if (typeof value !== "object" || value === null) return false
   const prototype: unknown = Object.getPrototypeOf(value)
   return prototype === Object.prototype || prototype === null
 }
 
-/** What stands at a path of names and indexes; undefined where nothing does. */
+/** Returns the value at a path of names and indexes. Undefined if the path does not exist. */
 export function valueAt(value: unknown, path: readonly PropertyKey[]): unknown {
   return path.reduce<unknown>(
     (at, key) => (typeof at === "object" && at !== null && Object.hasOwn(at, key) ? (at as Record<PropertyKey, unknown>)[key] : undefined),
@@ -33,20 +33,20 @@ export function parsedJson(text: string): unknown {
   }
 }
 
-/** A text that is not JSON stands for itself. */
+/** Parses JSON. Other text is returned unchanged. */
 export function jsonOrText(text: string): unknown {
   const value = parsedJson(text)
   return value === undefined ? text : value
 }
 
-// JSON with object keys in order (RFC 8785's) and nothing undefined, so that two spellings of one value are equal.
+// Canonical JSON: sorted object keys (RFC 8785) and no undefined values. Two spellings of one value become equal.
 
-/** The text that every spelling of an equal value has. */
+/** Returns the canonical text of a value. */
 export function canonicalJson(value: unknown): string {
   return textOf(value) ?? "null"
 }
 
-/** undefined for what JSON leaves out. */
+/** Returns undefined for values that JSON omits. */
 function textOf(value: unknown): string | undefined {
   if (typeof value !== "object" || value === null) return JSON.stringify(value)
   if ("toJSON" in value && typeof value.toJSON === "function") return textOf(value.toJSON())
@@ -59,7 +59,8 @@ function textOf(value: unknown): string | undefined {
   return `{${fields.join(",")}}`
 }
 
-// Parses JSON of other systems without rounding: an integer beyond 2^53 becomes the text of its digits, so an id keeps each digit.
+// Parses JSON of other systems without rounding: an integer beyond 2^53 becomes the text of its digits, so no digit of an id is
+// lost.
 
 const longInteger = /\d{16}/
 const integer = /^-?\d+$/
@@ -75,9 +76,9 @@ function digitsOfLongInteger(_key: string, value: unknown, context?: { source?: 
   return source !== undefined && integer.test(source) ? source : value
 }
 
-// A field named "__proto__": JSON.parse gives it, and zod leaves it out without a word.
+// A field named "__proto__": JSON.parse creates it, and zod drops it silently.
 
-/** The way to one that stands anywhere in a JSON value. Every input is looked over, so nothing is made on the way. */
+/** Returns the path of the first such field at any depth. The check runs for every input, so it allocates only for a match. */
 export function protoKey(value: unknown): string[] | undefined {
   if (typeof value !== "object" || value === null) return undefined
   if (Array.isArray(value)) {

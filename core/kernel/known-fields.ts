@@ -1,4 +1,4 @@
-// The field names that a schema knows at a path, found by walking zod's own definitions; for "did you mean".
+// Returns a schema's field names at a path, for "did you mean". It walks zod's own definitions.
 import type { z } from "zod"
 
 interface Definition {
@@ -25,7 +25,7 @@ function childrenOf(definition: Definition, step: PropertyKey): z.core.$ZodType[
   return child ? [child] : []
 }
 
-/** Every object, array or record that the schema comes down to, behind wrappers, pipes and unions. */
+/** Returns every object, array and record of a schema, behind wrappers, pipes and unions. */
 function objectsIn(schema: z.core.$ZodType, depth = 0): Definition[] {
   if (depth > 20) return []
   const definition = schema._zod.def as unknown as Definition

@@ -1,5 +1,5 @@
-// Finds plugins, checks their settings, and puts them in an order in which each comes after what it needs. Every
-// problem is gathered; the caller refuses to boot with the whole list.
+// Finds plugins, checks their settings, and orders each plugin after its needs. All problems are collected. The caller refuses
+// to boot with the whole list.
 import { existsSync, readdirSync } from "node:fs"
 import { createRequire } from "node:module"
 import { basename, dirname, isAbsolute, join, resolve } from "node:path"
@@ -11,16 +11,16 @@ import { settingProblems } from "./zod-problems.ts"
 
 export interface FoundPlugin<R> {
   readonly plugin: Plugin<R>
-  /** Folder or package it came from, for messages. */
+  /** Folder or package of the plugin, for messages. */
   readonly from: string
-  /** What it was imported by: a URL, or the name of a package; absent where it was given as it is. */
+  /** The imported URL or package name. Absent for a plugin passed as a value. */
   readonly entry?: string
 }
 
 export interface LoadArgs {
-  /** Folders of plugin folders (in groups or not), or npm package names. */
+  /** Folders with plugin folders (grouped or not), or npm package names. */
   readonly paths: readonly string[]
-  /** What relative folders are relative to: the project's, then the framework's own. */
+  /** Base folders of relative folders: the project's, then the framework's own. */
   readonly roots: readonly string[]
   readonly settings: Readonly<Record<string, unknown>>
 }
@@ -30,7 +30,7 @@ export interface OrderedPlugin<R> extends FoundPlugin<R> {
   readonly config: unknown
 }
 
-/** Each plugin once, however many of the paths lead to it. */
+/** Returns each plugin once, even if several paths lead to it. */
 export async function findPlugins<R>({ paths, roots }: Pick<LoadArgs, "paths" | "roots">, problems: string[]): Promise<FoundPlugin<R>[]> {
   const found: FoundPlugin<R>[] = []
   const seen = new Set<string>()
@@ -74,7 +74,7 @@ function foldersIn(folder: string): string[] {
     .sort()
 }
 
-/** Looked for where the project is, then where the framework is. */
+/** Searches the project first, then the framework. */
 async function loadPackage<R>(name: string, roots: readonly string[], found: FoundPlugin<R>[], problems: string[]): Promise<void> {
   for (const root of roots) {
     const specifier = resolved(name, root)
@@ -87,7 +87,7 @@ function resolved(name: string, root: string): string | undefined {
   try {
     return pathToFileURL(createRequire(join(root, "package.json")).resolve(name)).href
   } catch (error) {
-    // Installed, but only for `import`, which looks from here.
+    // The package is installed, but resolves only by `import` from here.
     return (error as NodeJS.ErrnoException).code === "ERR_PACKAGE_PATH_NOT_EXPORTED" ? name : undefined
   }
 }
@@ -112,12 +112,12 @@ function isPlugin<R>(value: unknown): value is Plugin<R> {
   return typeof id === "string" && typeof register === "function" && typeof config?.safeParse === "function"
 }
 
-/** Checked and in order; what is wrong goes to `problems`. */
+/** Checks the settings and orders the plugins. Problems go to `problems`. */
 export function orderPlugins<R>(
   found: readonly FoundPlugin<R>[],
   settings: LoadArgs["settings"],
   problems: string[],
-  /** Dotted paths of settings that a placeholder stands for. */
+  /** Dotted paths of settings with a placeholder. */
   unset: readonly string[] = [],
 ): OrderedPlugin<R>[] {
   const byId = new Map<string, FoundPlugin<R>>()
@@ -151,7 +151,10 @@ export function orderPlugins<R>(
   return ordered
 }
 
-/** A placeholder that does not fit is left out; where it is required, all settings are; where some are, they are taken as they stand. */
+/**
+ * Drops placeholders with invalid values. If a dropped setting is required, all settings are dropped. If settings of the plugin
+ * are set, they are used unchanged.
+ */
 function checkSettings<R>(plugin: Plugin<R>, given: unknown, problems: string[], unset: readonly string[]): unknown {
   const value = given ?? {}
   const parsed = plugin.config.safeParse(value)
@@ -167,7 +170,7 @@ function checkSettings<R>(plugin: Plugin<R>, given: unknown, problems: string[],
   return undefined
 }
 
-/** A copy without the values that the issues are about. */
+/** Returns a copy without the values named by the issues. */
 function without(value: unknown, issues: readonly { readonly path: readonly PropertyKey[] }[]): unknown {
   const copy: unknown = structuredClone(value)
   for (const { path } of issues) {
@@ -177,19 +180,19 @@ function without(value: unknown, issues: readonly { readonly path: readonly Prop
   return copy
 }
 
-// What went wrong while a module was loaded, with the file and line that its author has to look at.
+// Errors of a module's load, with the file and line for its author.
 
-/** `specifier` is what was imported: a file URL, or a package's name. */
+/** `specifier` is a file URL or a package name. */
 function thrownAtLoad(error: unknown, specifier: string): string {
   if (!(error instanceof Error)) return String(error)
   const place = placeOf(error, specifier)
   return place === undefined ? error.message : `${error.message} (${place})`
 }
 
-/** `file:line`: of a text that does not parse its own, else the first call in the module's folder. */
+/** Returns `file:line`: the position of a syntax error, otherwise the first call in the module's folder. */
 function placeOf({ name, stack = "" }: Error, specifier: string): string | undefined {
   const [first = "", ...rest] = stack.split("\n")
-  // Node writes the place of a syntax error above the error itself, and no call of the module stands below.
+  // Node writes the position of a syntax error above the error, and the stack has no call of the module.
   const parsed = name === "SyntaxError" ? /^(file:\/\/\S+|\/.*):(\d+)$/.exec(first) : null
   if (parsed) return shown(parsed[1] ?? "", parsed[2] ?? "")
   if (!specifier.startsWith("file:")) return undefined

@@ -1,17 +1,17 @@
-// What transforms and scripts wrote by `console`, as records, answers and errors tell it.
+// Console output of transforms and scripts, in the form of records, answers and errors.
 import { z } from "zod"
 import { redactedText } from "./text-redaction.ts"
 
-/** Lines that a transform or script wrote by `console`: at most 20 for each run, of 500 characters. */
+/** Console lines of a transform or script: at most 20 for each run, with 500 characters each. */
 export const LogLines = z
   .array(z.object({ level: z.enum(["debug", "info", "warn", "error"]), text: z.string() }))
   .describe("What it wrote by `console`, without the values of fields named like secrets.")
-/** One of them. */
+/** One console line. */
 export type LogLine = z.output<typeof LogLines>[number]
 
-// Lines that a transform or script wrote by `console`: as they come out of the isolate, and as they may be kept and shown.
+// Console lines in two forms: raw from the isolate, and redacted for storage and display.
 
-/** One call of a method of `console`: each value as text, objects as JSON. */
+/** One call of a `console` method: each value as text, objects as JSON. */
 export interface WrittenLine {
   readonly level: LogLine["level"]
   readonly values: readonly string[]
@@ -19,7 +19,7 @@ export interface WrittenLine {
 
 const maxText = 500
 
-/** Each value is redacted by itself, since JSON is told from other text by how it begins. */
+/** Redacts each value separately, since JSON is detected by its first character. */
 export function logLines(written: readonly WrittenLine[]): LogLine[] {
   return written.map(({ level, values }) => {
     const text = values.map(redactedText).join(" ")

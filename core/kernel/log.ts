@@ -1,5 +1,5 @@
-// Logs: pino, one JSON object a line on stdout (text where that is a terminal), with the request id and organization that the caller binds. Secrets are
-// cut by field name at any depth, so that an object logged by mistake does not carry one out.
+// Logs with pino: one JSON object a line on stdout (text on a terminal), with the caller's request id and organization.
+// Secrets are cut by field name at any depth, so a mistakenly logged object does not leak one.
 import { styleText } from "node:util"
 import pino, { type Logger as PinoLogger } from "pino"
 import type { Clock } from "./clock.ts"
@@ -7,10 +7,10 @@ import { token } from "./di.ts"
 import { isRecord, parsedJson } from "./json.ts"
 import { isSecretName, redacted } from "./secret-names.ts"
 
-/** A logger, as pino has it. */
+/** A pino logger. */
 export type Logger = PinoLogger
 
-/** The service's log. Values of fields named like secrets are cut; texts are not, so put none into one. */
+/** The service's log. Values of fields named like secrets are cut. Texts are not cut, so never put a secret into a text. */
 export const Log = token<Logger>("Log")
 
 const deepest = 6
@@ -24,7 +24,7 @@ export function createLog(level: string, destination?: { write(line: string): vo
     formatters: { log: cutEach },
   }
   const log: Logger = pino(options, destination ?? standardOutput())
-  // pino does not format what a child is bound to. Children inherit from their parent, this method too.
+  // Pino does not format the bindings of a child. Children inherit this method from their parent.
   const { child } = log
   log.child = function (this: Logger, bindings: object, given?: object) {
     return child.call(this, cutEach({ ...bindings }), given)
@@ -32,14 +32,14 @@ export function createLog(level: string, destination?: { write(line: string): vo
   return log
 }
 
-/** `err` is left to its serializer. */
+/** Cuts each field except `err`, which has its own serializer. */
 function cutEach(logged: Record<string, unknown>): Record<string, unknown> {
   const { err, ...rest } = logged
   const cut = withoutSecrets(rest, 0) as Record<string, unknown>
   return err === undefined ? cut : { ...cut, err }
 }
 
-/** Where the service's own log goes: undefined is standard output, as JSON. `auto` is text where that is a terminal. */
+/** Returns the destination of the service's log. Undefined: standard output, as JSON. `auto`: text on a terminal. */
 export function logDestination(format: "auto" | "json" | "text"): { write(line: string): void } | undefined {
   if (format === "json" || (format === "auto" && !process.stdout.isTTY)) return undefined
   process.stdout.on("error", ignored)
@@ -47,14 +47,14 @@ export function logDestination(format: "auto" | "json" | "text"): { write(line: 
 }
 
 /**
- * Where lines cannot be written, on a full disk or to a reader that is gone, they wait within bounds, and the service goes
- * on without them; so it does where what a command or a start prints cannot be written.
+ * Writes to standard output. If writing fails (full disk, closed reader), lines wait within bounds and the service continues
+ * without them. The same applies to output of commands and of the start.
  */
 function standardOutput(): ReturnType<typeof pino.destination> {
   for (const stream of [process.stdout, process.stderr]) if (!stream.listeners("error").includes(ignored)) stream.on("error", ignored)
   const output = pino.destination({ dest: 1, sync: false, maxLength: 1_048_576 })
   const flush = output.flushSync.bind(output)
-  // At the end of the process it would be tried for ever.
+  // Otherwise the end of the process would retry the flush forever.
   output.on("error", () => {
     output.flushSync = () => undefined
   })
@@ -66,7 +66,10 @@ function standardOutput(): ReturnType<typeof pino.destination> {
 
 const ignored = () => undefined
 
-/** A copy: pino's own redaction goes by lists of paths, which cost 70 to 200 µs a line here and know one case of a name. */
+/**
+ * Returns a copy without secrets. Pino's own redaction uses lists of paths. It costs 70 to 200 µs a line here and matches only
+ * one case of a name.
+ */
 function withoutSecrets(value: unknown, depth: number): unknown {
   if (typeof value !== "object" || value === null || ArrayBuffer.isView(value)) return value
   if ("toJSON" in value) return value
@@ -79,12 +82,12 @@ function withoutSecrets(value: unknown, depth: number): unknown {
   return out
 }
 
-/** Message, type and stack of an error, its causes and its own fields; anything else as it is. */
+/** Returns message, type, stack, causes and own fields of an error. Other values are wrapped unchanged. */
 function serialized(error: unknown): object {
   return error instanceof Error ? { ...pino.stdSerializers.err(error) } : { value: error }
 }
 
-// Log lines for a person at a terminal: time, level, message, then what else was logged.
+// Log lines for a person at a terminal: time, level, message, then other fields.
 
 const levels: Readonly<Record<number, readonly [string, Parameters<typeof styleText>[0]]>> = {
   10: ["trace", "dim"],
@@ -95,7 +98,7 @@ const levels: Readonly<Record<number, readonly [string, Parameters<typeof styleT
   60: ["fatal", "red"],
 }
 
-/** One JSON line of the log as text, with its line break; other text is left unchanged. */
+/** Formats a JSON log line as text with a line break. Other text is unchanged. */
 export function logText(line: string): string {
   const logged = parsedJson(line)
   if (!isRecord(logged)) return line
@@ -108,7 +111,7 @@ export function logText(line: string): string {
   return `${[head, ...lists.flat(), ...traceOf(err)].map((text, index) => (index === 0 ? text : indented(text))).join("\n")}\n`
 }
 
-/** A line each, as problems are listed. */
+/** Lists of problems are printed with one line each. */
 function isList(value: unknown): value is string[] {
   return Array.isArray(value) && value.length > 0 && value.every((one) => typeof one === "string")
 }
@@ -124,10 +127,10 @@ function indented(text: string): string {
 }
 
 const intervalMs = 10_000
-/** Kinds remembered; beyond it all are forgotten, and logged again. */
+/** Maximum number of remembered kinds. Beyond it all are forgotten and logged again. */
 const maxKinds = 1_000
 
-/** Lines about a fault that repeats with every event or poll: one a kind and interval, with how many were left out since. */
+/** Log lines about recurring faults: one line per kind and interval, with the number of omitted lines. */
 export class BoundedLog {
   readonly #log: Logger
   readonly #clock: Clock

@@ -1,15 +1,15 @@
-// Watches the main thread. While one piece of work runs, nobody else is served: a stretch of more than 50 ms of processor
-// time is counted by operation, and a line of the log names the organization.
+// Watches the main thread, because one long piece of work blocks all others. A stretch of more than 50 ms of processor
+// time is counted by operation. A log line names the organization.
 
 import { setImmediate as nextTurn } from "node:timers/promises"
 import { Histogram, type Registry } from "prom-client"
 import type { Logger } from "./log.ts"
 import { type Marked, takeLongest, workGoesOn } from "./request-scope.ts"
 
-/** Between two looks. A look that comes late finds a stretch. */
+/** Interval between two checks. A late check indicates a long stretch. */
 const lookMs = 20
 const maxStretchMs = 50
-/** At most one line of the log in this time. */
+/** Minimum time between two log lines. */
 const lineMs = 10_000
 
 export interface MainThreadDeps {
@@ -37,7 +37,7 @@ export class MainThreadWatch {
     })
   }
 
-  /** Real time: what it measures is the processor's. */
+  /** Uses real time, because it measures the processor. */
   start(): void {
     const now = performance.now()
     takeLongest(now)
@@ -54,7 +54,7 @@ export class MainThreadWatch {
     const now = performance.now()
     const { user, system } = process.threadCpuUsage(this.#used)
     this.#used = process.threadCpuUsage()
-    // The timer was due during the stretch: what ran before it was due is not a part of the wait.
+    // The timer became due during the stretch. Work before this time is not part of the wait.
     const stretchMs = Math.min((user + system) / 1_000, now - this.#due + lookMs)
     this.#due = now + lookMs
     const marked = takeLongest(now)
@@ -69,7 +69,7 @@ export class MainThreadWatch {
       return
     }
     const line = { operation, organization, cpu_ms: Math.round(stretchMs), unlogged: this.#unlogged }
-    // The service's own, such as its start, is nobody's fault.
+    // The service's own work, such as its start, is logged at debug level.
     const level = operation === "service" ? "debug" : "warn"
     this.#log[level](line, "one piece of work kept the main thread from all others")
     this.#lastLine = now
@@ -77,12 +77,12 @@ export class MainThreadWatch {
   }
 }
 
-/** A stretch of work between two turns of the event loop. */
+/** Maximum stretch of work between two turns of the event loop. */
 const stretchMs = 5
 
 let stretchBegan = 0
 
-/** Resolves at once while a stretch is short. Otherwise other work runs first. */
+/** Resolves at once while the current stretch is short. Otherwise other work runs first. */
 export async function giveWay(): Promise<void> {
   if (performance.now() - stretchBegan < stretchMs) return
   await nextTurn()

@@ -1,13 +1,13 @@
-// Where the master key comes from: the configuration, else `<data_dir>/master.key`, else it is generated. A generated key is kept
-// only once the store is known to hold nothing that another key sealed. While the key is being replaced, the next one
-// lies beside it in `master.key.next`.
+// Loads the master key: from the configuration, else from `<data_dir>/master.key`, else generated. A generated key is
+// written only after the store is known to have no secrets sealed under another key. During a replacement the next key is in
+// `master.key.next`.
 import { randomBytes } from "node:crypto"
 import { closeSync, fsyncSync, linkSync, mkdirSync, openSync, readFileSync, renameSync, rmSync, writeSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { keyBytes } from "./vault.ts"
 
 export interface MasterKeyOptions {
-  /** `master_key`; null where it is not set. */
+  /** `master_key`; null if not set. */
   readonly configured: string | null
   /** `retired_master_keys`. */
   readonly retired: readonly string[]
@@ -16,19 +16,19 @@ export interface MasterKeyOptions {
 }
 
 export interface MasterKeys {
-  /** Seals, and opens what it sealed. */
+  /** Seals secrets and opens its own. */
   readonly current: Buffer
-  /** Open what they sealed, and seal nothing. */
+  /** Open older secrets. They never seal. */
   readonly retired: readonly Buffer[]
-  /** What the current one was read from, as messages name it; undefined where it was generated just now. */
+  /** The current key's source for messages. Undefined if the key was generated just now. */
   readonly source: string | undefined
-  /** The file that a generated key is kept in. */
+  /** The file of a generated key. */
   readonly file: string
-  /** Writes a generated key to its file (mode 0600). Throws when another process has kept another one meanwhile. */
+  /** Writes a generated key to its file (mode 0600). Throws if another process has written a different key meanwhile. */
   keep(): void
 }
 
-/** Throws when a key is not 32 bytes, or none is set in production. */
+/** Throws if a key is not 32 bytes, or if production has no key. */
 export function loadMasterKeys({ configured, retired, dataDir, production }: MasterKeyOptions): MasterKeys {
   const file = join(dataDir, "master.key")
   const given = retired.map((text, at) => parseMasterKey(text, `retired_master_keys[${at}] (MILLRACE_RETIRED_MASTER_KEYS)`))
@@ -49,7 +49,7 @@ export function loadMasterKeys({ configured, retired, dataDir, production }: Mas
   return { current, retired: others, source: undefined, file, keep: () => keepGenerated(file, current) }
 }
 
-/** The key that is to take the place of the one in `file`: generated once, the same again after an interruption. */
+/** Returns the replacement of the key in `file`. It is generated once and survives an interruption. */
 export function nextMasterKey(file: string): Buffer {
   const kept = readKept(nextFile(file))
   if (kept) return kept
@@ -58,13 +58,13 @@ export function nextMasterKey(file: string): Buffer {
   return generated
 }
 
-/** Puts the next key in the place of the one in `file`. */
+/** Replaces the key in `file` by the next key. */
 export function adoptNextMasterKey(file: string): void {
   renameSync(nextFile(file), file)
   flushFolder(dirname(file))
 }
 
-/** 32 bytes from 64 hex digits or from base64 (either alphabet). The refusal never repeats the value. */
+/** Parses 32 bytes from 64 hex digits or from base64 (either alphabet). The error does not contain the value. */
 export function parseMasterKey(text: string, from: string): Buffer {
   const given = text.trim()
   if (/^[0-9a-f]{64}$/i.test(given)) return Buffer.from(given, "hex")
@@ -88,7 +88,7 @@ function readKept(file: string): Buffer | undefined {
   }
 }
 
-/** Linked into place, so that a process starting at the same time sees no key or all of it. */
+/** Links the file into place. A process starting at the same time sees either no key or the complete key. */
 function keepGenerated(file: string, key: Buffer): void {
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
   const draft = `${file}.${process.pid}.${randomBytes(4).toString("hex")}`

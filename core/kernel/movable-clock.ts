@@ -1,5 +1,5 @@
-// A clock that tests and rehearsals move: as the system's until it is set or moved. Timers that a move passes run at
-// once; the others run as they would have.
+// A clock for tests and rehearsals. It follows the system clock until it is set or moved. A move runs the timers it passes
+// at once. Other timers run at their normal time.
 import type { Clock } from "./clock.ts"
 
 interface Timer {
@@ -9,7 +9,7 @@ interface Timer {
 
 export class MovableClock implements Clock {
   #moved = 0
-  /** Wall time where it stands still. */
+  /** Wall time while it is frozen. */
   #standing: number | undefined
   readonly #timers = new Map<NodeJS.Timeout, Timer>()
 
@@ -28,13 +28,13 @@ export class MovableClock implements Clock {
     return () => this.#cancel(handle)
   }
 
-  /** Wall time stands at that moment (RFC 3339 or milliseconds since the epoch) from now on; measured time goes on. */
+  /** Freezes wall time at a moment (RFC 3339 or milliseconds since the epoch). Monotonic time continues. */
   set(at: string | number): void {
     this.#standing = typeof at === "number" ? at : Date.parse(at)
     if (Number.isNaN(this.#standing)) throw new RangeError(`"${at}" is not a time; expected RFC 3339, such as 2026-01-31T09:00:00Z.`)
   }
 
-  /** Lets wall time run again, from where it stands. */
+  /** Resumes wall time from its frozen value. */
   run(): void {
     if (this.#standing === undefined) return
     this.#moved += this.#standing - (Date.now() + this.#moved)

@@ -1,4 +1,4 @@
-// Reads a request's body within its bounds. By callback, not promise: every event passes here.
+// Reads a request's body within its bounds. It uses callbacks instead of promises because every event passes here.
 import type { IncomingMessage } from "node:http"
 import { decompress, decompressorOf } from "./content-encoding.ts"
 import { AppError, asAppError } from "./errors.ts"
@@ -10,7 +10,7 @@ export interface RefusedBody {
   readonly size: number | undefined
 }
 
-/** Bounds the bytes of incomplete bodies, of all requests together: senders who never end theirs must not fill the memory. */
+/** Bounds the total bytes of incomplete bodies. Slow senders then cannot exhaust the memory. */
 export class BufferBudget {
   readonly #maxBytes: number
   #bytes = 0
@@ -35,15 +35,15 @@ export type Read = Buffer | RefusedBody | "no_capacity" | "aborted"
 interface Bounds {
   /** Bytes of one body. */
   readonly limit: number
-  /** Shared with other requests; without one, nothing is bounded but the body. */
+  /** Shared with other requests. Without a budget only the single body is bounded. */
   readonly budget?: BufferBudget
 }
 
-/** The whole body, by promise. Throws what it is refused with, or `canceled` when the sender went away. */
+/** Returns the whole body as a promise. Throws the error of a refused body, or `canceled` if the sender disconnected. */
 export function bodyOf(request: IncomingMessage, limit: number): Promise<Buffer> {
   const away = () => new AppError("canceled", "The client disconnected before its body was complete.", { reason: "canceled" })
   return new Promise((resolve, reject) => {
-    // No event comes any more where it left before anyone listened.
+    // The request was closed earlier, so no further event will arrive.
     if (request.destroyed) return reject(away())
     readBody(request, { limit }, (read) => {
       if (Buffer.isBuffer(read)) resolve(read)
@@ -52,7 +52,10 @@ export function bodyOf(request: IncomingMessage, limit: number): Promise<Buffer>
   })
 }
 
-/** Calls `done` once: with the whole body, and with the bytes as sent if they were compressed; with what to refuse it with, with "no_capacity" where the budget is spent, or with "aborted" when the sender went away. */
+/**
+ * Calls `done` once with the result: the whole body (and the sent bytes of a compressed body), the error of a refused body,
+ * "no_capacity" if the budget is used up, or "aborted" if the sender disconnected.
+ */
 export function readBody(request: IncomingMessage, { limit, budget }: Bounds, done: (read: Read, sent?: Buffer) => void): void {
   const tooLarge = (size: number | undefined) => ({
     refused: new AppError(
@@ -112,7 +115,7 @@ export function readBody(request: IncomingMessage, { limit, budget }: Bounds, do
   const complete = (bytes: Buffer) => {
     if (!decompressor || bytes.length === 0) return end(bytes)
     if (ended) return
-    // The result takes memory before its size is known.
+    // The result needs memory before its size is known.
     if (budget?.tryTake(limit) === false) return end("no_capacity")
     if (budget) held += limit
     decompress(bytes, { decompressor, limit }, (result) => {

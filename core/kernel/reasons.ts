@@ -1,6 +1,7 @@
-// The registry of reasons: every stable word that `details.reason` of an error can hold. Programs switch on these words,
-// so a word means one thing, and has one code, wherever it is thrown. A plugin registers its own in the `reasons` of its
-// `definePlugin`, and makes them known to AppError by extending `MillraceReasons`, as core does here.
+// The registry of reasons: every stable word in `details.reason` of an error. Programs switch on these words, so each word has
+// one
+// meaning and one code. A plugin registers its words in the `reasons` of its `definePlugin` and extends `MillraceReasons`,
+// as core does here.
 import { callReasons } from "./reasons/call.ts"
 import type { ReasonSpecs, ReasonsOf } from "./reasons/define.ts"
 import { eventReasons } from "./reasons/event.ts"
@@ -8,7 +9,7 @@ import { liveReasons } from "./reasons/live.ts"
 import { otherReasons } from "./reasons/other.ts"
 import { storageReasons } from "./reasons/storage.ts"
 
-/** What core itself throws, as the reference groups it. */
+/** The reasons of core, grouped for the reference. */
 export const coreReasonGroups = {
   "Calls and requests": callReasons,
   "Live connections": liveReasons,
@@ -17,18 +18,18 @@ export const coreReasonGroups = {
   "Clients, the command and jobs": otherReasons,
 }
 
-/** What core itself throws. */
+/** The reasons of core. */
 export const coreReasons = { ...callReasons, ...liveReasons, ...eventReasons, ...storageReasons, ...otherReasons }
 
 declare global {
-  /** Every reason that is declared, with its code and its details. */
+  /** Every declared reason, with its code and details. */
   interface MillraceReasons extends ReasonsOf<typeof coreReasons> {}
 }
 
-/** A word that core or a plugin declares. */
+/** A declared reason of core or a plugin. */
 export type Reason = keyof MillraceReasons & string
 
-/** One problem for each word that is registered twice: it would mean two things. */
+/** Returns a problem for each word registered twice, since its meaning would be ambiguous. */
 export function reasonConflicts(plugins: readonly { readonly id: string; readonly reasons?: ReasonSpecs }[]): string[] {
   const owners = new Map<string, string>(Object.keys(coreReasons).map((reason) => [reason, "core"]))
   const problems: string[] = []

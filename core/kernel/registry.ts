@@ -1,15 +1,15 @@
-// Declarations of plugins, by kind (operations, actions, ...). The registry refuses two items with one name, and names the
-// plugins of both.
+// Declarations of plugins, by kind (operations, actions, ...). The registry refuses two items with one name. Its error names
+// both plugins.
 
 export interface DeclarationKind<T> {
-  /** Singular, as messages name it: "operation". */
+  /** Singular name in messages: "operation". */
   readonly kind: string
   readonly nameOf: (item: T) => string
 }
 
 export interface Registered<T> {
   readonly item: T
-  /** Id of the plugin that declared it. */
+  /** Id of the declaring plugin. */
   readonly plugin: string
 }
 

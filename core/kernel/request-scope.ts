@@ -1,10 +1,10 @@
-// The work in which code runs: a request, a job, or the service itself. A rejection without a handler fails its request
-// alone. A change of work is marked, so that the watch of the main thread names the operation that kept it.
+// The scope of running code: a request, a job, or the service itself. An unhandled rejection fails only its own request.
+// Changes of scope are marked, so the main-thread watch can name the operation that blocked the thread.
 import { AsyncLocalStorage } from "node:async_hooks"
 
-/** Whose work it is. Empty fields are those of the service itself. */
+/** The operation and organization of work. Empty fields mean the service itself. */
 export interface Marked {
-  /** One of a bounded list: a declared name, or a kind of entry point. */
+  /** From a bounded list: a declared name, or a kind of entry point. */
   operation: string
   organization: string
 }
@@ -14,24 +14,24 @@ interface Scope {
 }
 
 export interface RequestScope extends Scope {
-  /** Answers 500, unless the request has its answer already. */
+  /** Answers 500, unless the request already has an answer. */
   fail(): void
 }
 
 const scopes = new AsyncLocalStorage<RequestScope | Scope | undefined>()
 const service: Marked = { operation: "service", organization: "" }
 
-// Names alone: a scope holds its request, and by it the whole service.
+// Names only: a scope references its request and thus the whole service.
 let [current, since] = [service, 0]
 let [longest, longestMs] = [service, 0]
 
-/** Runs the function, and everything that it starts, as a part of the request. */
+/** Runs the function and all work it starts as part of the request. */
 export function runInRequest<A extends unknown[], R>(scope: RequestScope | undefined, run: (...args: A) => R, ...args: A): R {
   mark(scope?.work)
   return scopes.run(scope, run, ...args)
 }
 
-/** Runs work of the service itself, or of what is named. It may have been started by a request. */
+/** Runs work of the service itself or of `work`, even if a request started it. */
 export function runOutsideRequests<R>(run: () => R, work?: Marked): R {
   mark(work)
   return scopes.run(work && { work }, run)
@@ -43,7 +43,7 @@ export function currentRequest(): RequestScope | undefined {
   return scope && "fail" in scope ? scope : undefined
 }
 
-/** Names the work that runs now. A field that is not given stays. */
+/** Names the current work. Omitted fields remain. */
 export function nameWork({ operation, organization }: Partial<Marked>): void {
   const work = scopes.getStore()?.work
   if (!work) return
@@ -52,7 +52,7 @@ export function nameWork({ operation, organization }: Partial<Marked>): void {
   mark(work)
 }
 
-/** Marks that this work goes on after it waited, for the store for instance. */
+/** Marks that this work continues after a wait, for the store for instance. */
 export function workGoesOn(): void {
   mark(scopes.getStore()?.work)
 }
@@ -67,7 +67,7 @@ function mark(work: Marked | undefined): void {
   since = now
 }
 
-/** The work with the longest piece since the last call. */
+/** Returns the work with the longest stretch since the last call. */
 export function takeLongest(now: number): Marked {
   mark(undefined)
   const found = longest

@@ -1,8 +1,8 @@
-// Finds integers that a JSON parser would round: above 2^53 a number has no room for every digit.
+// Finds integers that a JSON parser would round: above 2^53 a number cannot represent every digit.
 const longInteger = /\d{16}/
 const integer = /^-?(?:\d+|0[xo][\da-f]+)$/i
 
-/** An integer of a JSON text that would be stored as another one. */
+/** An integer in JSON text with a different parsed value. */
 export interface RoundedInteger {
   /** Path of its field, with dots; positions of lists count from 0. */
   readonly field: string
@@ -14,7 +14,7 @@ export function roundedInteger(text: string): RoundedInteger | undefined {
   if (!longInteger.test(text)) return undefined
   let digits: string | undefined
   const path: string[] = []
-  // The object or list around what the path has so far. JSON.parse visits it after its members.
+  // The object or list at the current end of the path. JSON.parse visits it after its members.
   let around: unknown
   JSON.parse(text, function (this: unknown, field, value: unknown, context?: { source?: string }) {
     if (digits !== undefined) {
@@ -34,8 +34,8 @@ export function roundedInteger(text: string): RoundedInteger | undefined {
 }
 
 /**
- * Returns true if the number is not the integer of the source: decimal, or hexadecimal or octal as YAML writes them. A
- * source that the number is written as again keeps its digits.
+ * Returns true if the number differs from the integer in the source (decimal, or hexadecimal or octal as in YAML). A source equal
+ * to the number's own text is never rounded.
  */
 export function isRounded(value: number, source: string): boolean {
   if (Number.isSafeInteger(value) || !integer.test(source) || String(value) === source) return false

@@ -1,17 +1,20 @@
-// Which fields hold secrets, told by their names: the one list for logs, journal, audit log and printed settings. Values
-// of such fields never leave the process in clear.
+// Detects secret fields by their names. Logs, journal, audit log and printed settings share this list. Values of these fields
+// never leave the process in clear text.
 
-/** Compared without regard to case, dashes and underscores, so that `X-Api-Key` and `apiKey` are `api_key`. */
+/** Ignores case, dashes and underscores, so `X-Api-Key` and `apiKey` equal `api_key`. */
 const secretEnding =
   /(?:authorization|cookies?|passwords?|passwd|passphrase|secrets?|token|credentials|signature|(?:access|account|admin|api|auth|bootstrap|encryption|master|private|secret|service|signing|webhook)keys?|cardnumber)$/
-/** Whole words only: other words end so too. */
+/** Whole words only, since other words have the same ending. */
 const secretLastWord = /(?:^|[-_. ])(?:[a-z]+[-_. ]auth|jwt|pwd|x-?auth|cvc|cvv|ssn)$/
 const known = new Map<string, boolean>()
 const maxNameLength = 200
 
-/** Whether a field or header of this name holds a secret: `x-api-key`, `x-custom-auth`, `webhook_token`; not `author`, `token_count`, `secret_id`. */
+/**
+ * Returns true if a field or header of this name is secret: `x-api-key`, `x-custom-auth`, `webhook_token`; but not `author`,
+ * `token_count`, `secret_id`.
+ */
 export function isSecretName(whole: string): boolean {
-  // The end decides, and what is remembered must be small: names come from outside as well.
+  // Only the end of a name matters. Cached names must be short, since names also come from outside.
   const name = whole.length > maxNameLength ? whole.slice(-maxNameLength) : whole
   const before = known.get(name)
   if (before !== undefined) return before
@@ -23,19 +26,19 @@ export function isSecretName(whole: string): boolean {
 }
 
 /**
- * A colon or equals sign behind a name that isSecretName knows by its last letters; an escape may spell anything. Searched by
- * the sign, which takes less than half of the time that the names take. No two parts before it match the same character, or
- * a long row of spaces would be tried in each way to divide it.
+ * Matches a colon or equals sign after a name with a secret ending; an escape may spell any name. Searching for the sign takes
+ * less than half the time of searching for the names. No two parts before the sign match the same character: otherwise a long row
+ * of spaces would backtrack through each division.
  */
 const mayName =
   /[:=](?<=(?:authorization|cookies?|passwords?|passwd|passphrase|secrets?|token|credentials|signature|keys?|number|auth|jwt|pwd|cvc|cvv|ssn)[-_.\s]*(?:["']\s*)?[:=])|\\u/i
 
-/** False for text that surely names no secret: most does not, and need not be parsed to know. */
+/** Returns false if the text certainly names no secret. This avoids parsing most texts. */
 export function mayNameSecret(text: string): boolean {
   return mayName.test(text)
 }
 
-/** Whether anything in the value stands under such a name. */
+/** Returns true if a field at any depth has a secret name. */
 export function namesSecret(value: unknown, depth = 0): boolean {
   if (typeof value !== "object" || value === null || depth > maxDepth) return false
   if (Array.isArray(value)) return value.some((item) => namesSecret(item, depth + 1))
@@ -43,11 +46,14 @@ export function namesSecret(value: unknown, depth = 0): boolean {
   return false
 }
 
-/** Stands for a value that is not shown. */
+/** Replaces a secret value. */
 export const redacted = "[redacted]"
 const maxDepth = 100
 
-/** The value with those of secret names replaced, at any depth; the same value where there are none. What is nested more deeply than 100 levels is left out. */
+/**
+ * Replaces the values of secret names at any depth. Returns the same value if it has no secret names. Values nested deeper than
+ * 100 levels are left out.
+ */
 export function redactSecrets<T>(value: T, depth = 0): T {
   if (typeof value !== "object" || value === null) return value
   if (depth >= maxDepth) return "[deeper]" as T

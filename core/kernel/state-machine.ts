@@ -1,8 +1,9 @@
-// State machines as tables: each row is a state, an event, the guards that must hold and the next state. What is not in the
-// table cannot happen, and a refusal names what can; the documentation and the tests read the same rows.
+// State machines as tables. Each row is a state, an event, its guards and the next state. A transition outside the table is
+// refused,
+// and the error names the possible events. Documentation and tests read the same rows.
 import { AppError } from "./errors.ts"
 
-/** One row: in `state`, `event` leads to `next` where every guard holds. */
+/** A row: in `state`, `event` leads to `next` if all guards are true. */
 export interface Transition<S extends string = string, E extends string = string, G extends string = string> {
   readonly state: S
   readonly event: E
@@ -10,34 +11,34 @@ export interface Transition<S extends string = string, E extends string = string
   readonly next: S
 }
 
-/** The states that something can be in, and what leads from one to another. */
+/** The states of an entity and the transitions between them. */
 export interface StateMachine<S extends string = string, E extends string = string, G extends string = string> {
-  /** What has the state, for messages: `assignment's work`. */
+  /** The entity with the state, for messages: `assignment's work`. */
   readonly name: string
   readonly initial: S
-  /** Each with what it means; empty where its name says it. */
+  /** The meaning of each state. Empty if the name is clear. */
   readonly states: Readonly<Record<S, string>>
   readonly events: Readonly<Record<E, string>>
-  /** Each as a sentence that is true where the guard holds. */
+  /** Each guard as a sentence that is true if the guard passes. */
   readonly guards: Readonly<Record<G, string>>
   readonly transitions: readonly Transition<S, E, G>[]
 }
 
-/** Declares a state machine, its names checked against each other. */
+/** Declares a state machine. The types check its names against each other. */
 export function defineStateMachine<const S extends string, const E extends string, const G extends string = never>(
   machine: StateMachine<S, E, G>,
 ): StateMachine<S, E, G> {
   return machine
 }
 
-/** The events that a state has rows for. */
+/** Returns the events of a state's rows. */
 export function possibleEvents<S extends string, E extends string>({ transitions }: StateMachine<S, E, string>, state: S): E[] {
   return [...new Set(transitions.filter((row) => row.state === state).map(({ event }) => event))]
 }
 
 /**
- * The state that an event leads to. `holds` says which guards hold now. Throws `failed_precondition`: `transition_impossible`
- * where the table has no such row, `transition_guarded` where one of its guards does not hold.
+ * Returns the next state of an event. `holds` returns true for a passing guard. Throws `failed_precondition`:
+ * `transition_impossible` if the table has no row for the event, `transition_guarded` if a guard fails.
  */
 export function nextState<S extends string, E extends string, G extends string>(
   machine: StateMachine<S, E, G>,
@@ -59,7 +60,7 @@ export function nextState<S extends string, E extends string, G extends string>(
   throw new AppError("failed_precondition", message, { reason: "transition_guarded", guard, ...where })
 }
 
-/** The machine as a section of Markdown: its states, its table and a diagram. */
+/** Returns the machine as a Markdown section: its states, its table and a diagram. */
 export function machineArticle(machine: StateMachine, level = 2): string {
   const { name, states, events, guards, transitions, initial } = machine
   const rows = transitions.map(

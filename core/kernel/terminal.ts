@@ -1,4 +1,4 @@
-// What a command reads and writes: the process's own streams and variables, or a test's.
+// Input and output of a command: the streams and variables of the process, or of a test.
 import { homedir } from "node:os"
 import type { Readable, Writable } from "node:stream"
 
@@ -7,16 +7,19 @@ export interface Terminal {
   readonly stdin: Readable & { readonly isTTY?: boolean; setRawMode?(on: boolean): unknown }
   readonly stdout: Writable & { readonly isTTY?: boolean; readonly columns?: number }
   readonly stderr: Writable & { readonly isTTY?: boolean; readonly columns?: number }
-  /** From now on an interrupt aborts this, and only a second one ends the process. */
+  /** Returns a signal. The next interrupt aborts it, and only a second interrupt ends the process. */
   interrupted?(): AbortSignal
-  /** Of what runs until it is stopped: from now on an interrupt or a termination aborts this, and only a second one ends the process. */
+  /**
+   * For commands that run until stopped: returns a signal. The next interrupt or termination aborts it, and only a second one
+   * ends the process.
+   */
   stopped?(): AbortSignal
 }
 
 export function processTerminal(): Terminal {
   let lost = false
   process.stdout.on("error", (error: NodeJS.ErrnoException) => {
-    // A closed reader fails the write. Anything else is told here, since most write without waiting.
+    // A closed reader fails the write. Other errors are reported here, since most writes do not wait.
     if (error.code === "EPIPE") return
     if (!lost) process.stderr.write(`Standard output cannot be written: ${error.message}\n`)
     lost = true
@@ -38,41 +41,41 @@ function abortedBy(...signals: readonly NodeJS.Signals[]): AbortSignal {
   return abort.signal
 }
 
-/** Writes a line, or several, to standard output. */
+/** Writes one or more lines to standard output. */
 export function print({ stdout }: Pick<Terminal, "stdout">, text: string): void {
   stdout.write(`${text}\n`)
 }
 
-/** Writes a line, or several, to standard error. */
+/** Writes one or more lines to standard error. */
 export function printError({ stderr }: Pick<Terminal, "stderr">, text: string): void {
   stderr.write(`${text}\n`)
 }
 
-/** Standard output takes nothing more, and the terminal has said why. */
+/** Standard output cannot be written. The terminal has printed the reason. */
 export class OutputLost extends Error {
   override readonly name = "OutputLost"
 }
 
-/** Where settings of the user are kept: https://specifications.freedesktop.org/basedir-spec/latest/ */
+/** Folder of the user's settings: https://specifications.freedesktop.org/basedir-spec/latest/ */
 export function configFolder(env: NodeJS.ProcessEnv): string {
   const given = env["XDG_CONFIG_HOME"]
-  // The specification says to ignore a relative one.
+  // The specification requires ignoring a relative path.
   if (given?.startsWith("/")) return `${given}/millrace`
   if (process.platform === "win32" && env["APPDATA"]) return `${env["APPDATA"]}\\millrace`
   return `${env["HOME"] || homedir()}/.config/millrace`
 }
 
-/** Text of a stream to its end. */
+/** Reads a stream to its end. */
 export async function readAll(stream: Readable): Promise<string> {
   const chunks: Buffer[] = []
   for await (const chunk of stream) chunks.push(Buffer.from(chunk as Uint8Array | string))
   return Buffer.concat(chunks).toString("utf8")
 }
 
-/** Control characters but tab and line feed (C0, DEL, C1), and those that turn the direction of text. */
+/** Control characters except tab and line feed (C0, DEL, C1), and characters that change the text direction. */
 const commanding = /[^\P{Cc}\t\n]|[\u202a-\u202e\u2066-\u2069]/gu
 
-/** Without what would move the cursor or change colours: data may come from strangers. */
+/** Escapes characters that move the cursor or change colours, since data may come from strangers. */
 export function harmless(text: string): string {
   return text.replace(commanding, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`)
 }

@@ -1,25 +1,29 @@
-// Cuts the values of fields named like secrets out of text, JSON or not, in one pass over it: a preview of a megabyte
-// that a stranger sent must cost no more than a look at it, and what is malformed is shown in previews as well.
+// Cuts the values of fields named like secrets out of text in one pass. The text may be JSON or not, and may be malformed,
+// because
+// previews show such text too. A megabyte from a stranger must cost no more than one scan.
 import { isSecretName, mayNameSecret, redacted } from "./secret-names.ts"
 
-/** A name with or without quotes, and the sign behind it. A name begins where no letter stands before it: one place to begin for each, or a long one would be tried from each of its letters. */
+/**
+ * A name with optional quotes, and the following sign. A name starts only after a non-letter. Otherwise the match of a long name
+ * would restart at each letter.
+ */
 const bareName = /(?<![\w-])([\w-]+)(["']?\s*[:=]\s*)/g
 const lastBareName = /(?<![\w-])([\w-]+)\s*[:=]\s*$/
 /** A bare value's end. */
 const afterBare = /[\s,&}]/g
 const spaces = /\s*/y
 
-/** JSON text without the values of fields named like secrets; the text itself where there are none. */
+/** Returns the text without the values of secret fields. Returns the text itself if it has no secret fields. */
 export function redactedText(text: string): string {
   return mayNameSecret(text) ? textWithoutSecrets(text, Number.POSITIVE_INFINITY) : text
 }
 
-/** The text less those values, read no further than `maxLength` characters of the result need. */
+/** Returns the text without these values. Reads only as far as a result of `maxLength` characters needs. */
 export function textWithoutSecrets(text: string, maxLength: number): string {
   return /^\s*[[{]/.test(text.slice(0, 100)) ? jsonWithoutSecrets(text, maxLength) : plainWithoutSecrets(text, maxLength)
 }
 
-/** By its tokens, so that escapes, nested values and what is cut off or malformed are told as they are. */
+/** Scans the tokens, so escapes, nested values and malformed or cut-off text are preserved. */
 function jsonWithoutSecrets(text: string, maxLength: number): string {
   let shown = ""
   let at = 0
@@ -27,7 +31,7 @@ function jsonWithoutSecrets(text: string, maxLength: number): string {
     const quote = text.indexOf('"', at)
     const begin = quote < 0 ? text.length : quote
     const end = endOfString(text, begin)
-    // Between strings stand signs and, where it is not JSON, names without quotes.
+    // Between strings there are signs and, outside of JSON, names without quotes.
     const between = text.slice(at, begin)
     if (isSecretName(lastBareName.exec(between.slice(-300))?.[1] ?? "")) {
       shown += between + redactedValue(text.slice(begin, end))
@@ -49,13 +53,13 @@ function jsonWithoutSecrets(text: string, maxLength: number): string {
   return shown
 }
 
-/** What says nothing of the secret stays. */
+/** Preserves values that reveal no secret. */
 function redactedValue(value: string): string {
   return ["null", "true", "false", ""].includes(value) ? value : `"${redacted}"`
 }
 
 function nameOf(token: string): string {
-  // A name that is longer than any is judged by its end, which an escape may spell too.
+  // A very long name is judged by its end. Escapes may spell the end too.
   const short = token.length > 2_000 ? `"${token.slice(-1_000)}` : token
   try {
     return String(JSON.parse(short))
@@ -94,7 +98,7 @@ function endOfSpaces(text: string, from: number): number {
   return spaces.test(text) ? spaces.lastIndex : from
 }
 
-/** Past the closing quote, or the text's length where there is none. */
+/** Returns the position after the closing quote. Without a closing quote, returns the text's length. */
 function endOfString(text: string, start: number): number {
   for (let end = text.indexOf('"', start + 1); end >= 0; end = text.indexOf('"', end + 1)) {
     let backslashes = 0

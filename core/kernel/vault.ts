@@ -1,25 +1,25 @@
-// Secrets at rest: AES-256-GCM under a key derived from the master key, with that key's id beside the text, so that a
-// master key can be replaced.
+// Secrets at rest: AES-256-GCM under a key derived from the master key. The master key's id is stored beside the text, so
+// the master key can be replaced.
 import { createCipheriv, createDecipheriv, createHash, hkdfSync, randomBytes, timingSafeEqual } from "node:crypto"
 import { token } from "./di.ts"
 import { AppError } from "./errors.ts"
 
-/** A secret, encrypted, with the id of the key that opens it. */
+/** An encrypted secret with the id of its key. */
 export interface Sealed {
   readonly key_id: string
   /** base64 of nonce, ciphertext and tag. */
   readonly text: string
 }
 
-/** Encrypts what must not be kept in clear, bound to a context that must be named to open it. */
+/** Encrypts secrets for storage. A secret opens only with the context of its sealing. */
 export interface Vault {
-  /** The id of the master key that seals. */
+  /** Id of the sealing master key. */
   readonly keyId: string
-  /** Whether secrets sealed under that master key can be opened. */
+  /** Returns true if secrets sealed under this master key can be opened. */
   knows(keyId: string): boolean
-  /** `context` names what the secret belongs to and is authenticated: a sealed text copied elsewhere does not open. */
+  /** `context` names the owner of the secret and is authenticated. A sealed text copied elsewhere does not open. */
   seal(plain: string, context: string): Sealed
-  /** Throws `data_loss` when the text was changed, or was sealed under a key that is not here. */
+  /** Throws `data_loss` if the text was changed or its key is unknown. */
   open(sealed: Sealed, context: string): string
   /** A MAC key for one purpose, derived from the master key (HKDF). */
   keyFor(purpose: string): Buffer
@@ -32,7 +32,7 @@ export const keyBytes = 32
 const nonceBytes = 12
 const tagBytes = 16
 
-/** Master keys in `retired` open what they sealed, and seal nothing. Throws when a key is not 32 bytes. */
+/** Keys in `retired` open older secrets and never seal. Throws if a key is not 32 bytes. */
 export function createVault(masterKey: Buffer, retired: readonly Buffer[] = []): Vault {
   const sealingKeys = new Map([masterKey, ...retired].map((key) => [keyId(key), subkey(key, "seal")]))
   const current = keyId(masterKey)
@@ -87,13 +87,13 @@ function bound(keyIdentity: string, context: string): Buffer {
   return Buffer.from(`${keyIdentity}\n${context}`, "utf8")
 }
 
-/** For signatures and hashes, whose length is public; texts as UTF-8. */
+/** Compares signatures and hashes, whose length is public. Texts are compared as UTF-8. */
 export function sameBytes(given: Uint8Array | string, expected: Uint8Array | string): boolean {
   const [left, right] = [bytesOf(given), bytesOf(expected)]
   return left.length === right.length && timingSafeEqual(left, right)
 }
 
-/** For secrets, whose length is not public: both sides are hashed first. */
+/** Compares secrets, whose length is not public. Both sides are hashed first. */
 export function sameSecret(given: Uint8Array | string, expected: Uint8Array | string): boolean {
   return timingSafeEqual(digestOf(given), digestOf(expected))
 }

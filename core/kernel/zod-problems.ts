@@ -1,6 +1,7 @@
-// What zod says of a value, in one wording for callers, authors of documents and operators: unknown fields one by one with
-// "did you mean", unions reduced to the alternative that was most likely meant, the expected and the received kind.
-// Never shows a value, which may be secret.
+// Formats zod issues for callers, authors of documents and operators. Unknown fields are listed singly with "did you mean".
+// Unions are
+// reduced to the most likely alternative. Messages show the expected and the received kind, but never a value, since it may
+// be secret.
 import type { z } from "zod"
 import type { FieldProblem } from "./errors.ts"
 import { didYouMean } from "./guess.ts"
@@ -12,35 +13,35 @@ export interface ZodProblem {
   readonly kind: "unknown" | "missing" | "invalid"
   readonly path: readonly PropertyKey[]
   readonly message: string
-  /** Of an unknown field: what may have been meant, with a space before it. */
+  /** For an unknown field: the suggestion, with a leading space. */
   readonly hint?: string
 }
 
 export interface RefusedValue {
   readonly schema: z.core.$ZodType
-  /** What was checked, as it was given. */
+  /** The checked input. */
   readonly value: unknown
   readonly issues: readonly z.core.$ZodIssue[]
-  /** Fields that the top level may have beside those of the schema. */
+  /** Fields allowed at the top level in addition to the schema's. */
   readonly alsoKnown?: readonly string[]
 }
 
 type Issue = z.core.$ZodIssue
 type Path = readonly PropertyKey[]
 
-/** More are counted only: a hostile value has as many problems as it has bytes. */
+/** Further problems are only counted: a hostile value can have as many problems as bytes. */
 export const maxProblems = 100
-/** Longer names of fields are cut where they are shown. */
+/** Longer field names are cut in messages. */
 const maxShownName = 100
 
-/** The first hundred problems, and how many there are. */
+/** Returns the first hundred problems and their total count. */
 export function zodProblems(refused: RefusedValue): { readonly problems: readonly ZodProblem[]; readonly count: number } {
   const found = new Problems(refused)
   found.add(refused.issues, [])
   return found
 }
 
-/** The same with dotted paths below `at`, as `details.fields` of an error has them. */
+/** Returns the same problems with dotted paths below `at`, in the form of `details.fields`. */
 export function fieldProblems(refused: RefusedValue, at: Path = []): FieldProblem[] {
   return zodProblems(refused).problems.map(({ path, message }) => ({ path: dotted([...at, ...path]), message }))
 }
@@ -58,7 +59,7 @@ class Problems {
     this.#refused = refused
   }
 
-  /** `base` is where the issues' paths begin. */
+  /** `base` is the root of the issues' paths. */
   add(issues: readonly Issue[], base: Path): void {
     for (const issue of issues) {
       const path = [...base, ...issue.path]
@@ -122,7 +123,7 @@ function kindOfProblem(given: unknown): ZodProblem["kind"] {
   return given === undefined ? "missing" : "invalid"
 }
 
-/** How far into the value an alternative fits; less than nothing where the value is of another kind altogether. */
+/** Returns the depth to which an alternative fits the value. Negative infinity for a value of another kind. */
 function depthOf(issues: readonly Issue[]): number {
   return issues.reduce((deepest, { code, path }) => {
     if (path.length === 0 && code === "invalid_type") return Number.NEGATIVE_INFINITY
@@ -147,7 +148,7 @@ function messageOf(issue: Issue, given: unknown): string {
   return `${text.charAt(0).toUpperCase()}${text.slice(1)}${text.endsWith(".") ? "" : "."}`
 }
 
-/** `a string`, `a list`, `nothing`, ...: the kind of a value. */
+/** Returns the kind of a value: `a string`, `a list`, `nothing`, ... */
 export function kindOf(value: unknown): string {
   if (value === undefined || value === null) return value === null ? "null" : "nothing"
   return Array.isArray(value) ? "a list" : typeof value === "object" ? "an object" : `a ${typeof value}`
@@ -174,17 +175,18 @@ function shownName(step: PropertyKey): string {
   return name.length > maxShownName ? `${name.slice(0, maxShownName)}…` : name
 }
 
-// What is wrong with a setting, in the words an operator needs: its path, where it came from, the value unless it is
-// a secret, and what would do. The core's settings and those of plugins are refused in the same words.
+// Problems of settings for an operator: path, origin, the value unless it is a secret, and valid values. Settings of core and
+// plugins have the
+// same wording.
 
 interface RefusedSettings extends RefusedValue {
-  /** Where the value stands in the configuration, as dotted path; empty for all of it. */
+  /** Dotted path of the value in the configuration. Empty for the whole configuration. */
   readonly at: string
-  /** ` (from …)`, or nothing where it is not known. */
+  /** Returns ` (from …)`, or an empty text if the origin is unknown. */
   readonly from?: (path: string) => string
 }
 
-/** One line a problem. */
+/** Returns one line for each problem. */
 export function settingProblems({ at, from = () => "", ...refused }: RefusedSettings): string[] {
   const { problems, count } = zodProblems(refused)
   const lines = problems.map(({ kind, path, message, hint }) => {
@@ -196,7 +198,7 @@ export function settingProblems({ at, from = () => "", ...refused }: RefusedSett
   return count > lines.length ? [...lines, `${count - lines.length} more settings are refused.`] : lines
 }
 
-/** A value as it may be printed: secrets are only said to be set, and credentials in URLs are cut. */
+/** Formats a value for printing. Secrets appear as `[set]`, and credentials in URLs are cut. */
 export function shownSetting(path: string, value: unknown): string {
   if (value === null || value === undefined) return "null"
   if (isSecretName(path.split(".").at(-1) ?? "")) return "[set]"

@@ -1,4 +1,4 @@
-// What a call of an operation is refused with, whichever surface it came through.
+// Reasons of refused operation calls, on all surfaces.
 import { z } from "zod"
 import { defineReasons, FieldProblems } from "./define.ts"
 

@@ -1,24 +1,24 @@
-// How reasons are declared: the stable words that `details.reason` of an error holds, each with its code, what it means,
-// what to do, and what else the details hold. The types of errors are read from these declarations.
+// Declares reasons: the stable words in `details.reason` of an error, each with its code, meaning, remedy and further details.
+// The types of errors derive from these declarations.
 import { z } from "zod"
 import type { ErrorCode } from "../errors.ts"
 
-/** What a reason of an error stands for. */
+/** The declaration of a reason. */
 export interface ReasonSpec {
   /** The code of every error with this reason. */
   readonly code: ErrorCode
-  /** One sentence for the reference: what happened. */
+  /** One sentence for the reference about the event. */
   readonly summary: string
-  /** What the caller can do, where it is more than what the code says. */
+  /** The caller's remedy, if the code does not imply it. */
   readonly remedy?: string
-  /** Further fields of `details`, beside `reason`: name and described schema. */
+  /** Further fields of `details`, besides `reason`: name and described schema. */
   readonly details?: Readonly<Record<string, z.ZodType>>
 }
 
-/** Reasons by their word, as core and each plugin declare their own. */
+/** Reasons by their word. */
 export type ReasonSpecs = Readonly<Record<string, ReasonSpec>>
 
-/** What AppError is to know of declared reasons; each declaration extends the global `MillraceReasons` by its own. */
+/** The types that AppError needs of declared reasons. Each declaration extends the global `MillraceReasons`. */
 export type ReasonsOf<S extends ReasonSpecs> = {
   readonly [R in keyof S]: { readonly code: S[R]["code"]; readonly details: DetailsOf<S[R]> }
 }
@@ -27,10 +27,10 @@ type DetailsOf<S extends ReasonSpec> = S extends { readonly details: infer Shape
   ? z.output<z.ZodObject<Shape>>
   : unknown
 
-/** Declares reasons, checked as they stand. */
+/** Declares reasons and checks their types. */
 export function defineReasons<const S extends ReasonSpecs>(reasons: S): S {
   return reasons
 }
 
-/** `details.fields`: what is wrong with which field. */
+/** `details.fields`: the problem of each field. */
 export const FieldProblems = z.array(z.object({ path: z.string(), message: z.string() })).describe("Path and message of each field.")

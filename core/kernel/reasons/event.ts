@@ -1,4 +1,4 @@
-// What an event ends with on its way through a pipeline, and what its templates and steps fail with.
+// Reasons of failed events, templates and steps.
 import { z } from "zod"
 import { LogLines } from "../log-lines.ts"
 import { defineReasons, FieldProblems } from "./define.ts"

@@ -1,4 +1,4 @@
-// What live connections and subscriptions are refused with.
+// Reasons of refused live connections and subscriptions.
 import { defineReasons } from "./define.ts"
 
 export const liveReasons = defineReasons({

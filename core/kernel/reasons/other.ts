@@ -1,4 +1,4 @@
-// What the clients, the command and the job queue fail with.
+// Reasons of failures in clients, the command and the job queue.
 import { z } from "zod"
 import { defineReasons, FieldProblems } from "./define.ts"
 

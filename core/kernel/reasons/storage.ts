@@ -1,4 +1,4 @@
-// What the store refuses, and how it fails.
+// Reasons of refused and failed storage calls.
 import { z } from "zod"
 import { defineReasons, FieldProblems } from "./define.ts"
 
