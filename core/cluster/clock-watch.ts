@@ -1,5 +1,5 @@
-// Finds out that the clock was ahead: wall time is less than it was, or than measured time says. The latest wall time is
-// on disk, so that a restart finds it too. Then each part of the service corrects the times that it had set too late.
+// Detects that the clock was ahead: wall time is less than before, or less than monotonic time implies. The latest wall time is
+// on disk, so a restart detects the correction too. Each part of the service then corrects times set too late.
 import type { ClockCorrections, Correct } from "../contract/cluster.ts"
 import { defineCollection } from "../contract/collection.ts"
 import type { Store } from "../contract/store.ts"
@@ -10,13 +10,13 @@ import type { Logger } from "../kernel/log.ts"
 
 interface ClockMark {
   id: string
-  /** The latest wall time that any node has seen. */
+  /** The latest wall time of any node. */
   at: string
 }
 
 interface ClockSetBack {
   id: string
-  /** The clock showed this time, or a little more. */
+  /** The clock showed this time or a slightly later one. */
   from: string
   to: string
   expires_at: string
@@ -37,7 +37,7 @@ export interface ClockWatchOptions {
   readonly clock: Clock
   readonly ids: Ids
   readonly log: Logger
-  /** A smaller difference is normal: clocks of nodes differ, and are adjusted. */
+  /** Smaller differences are normal, since clocks of nodes differ and are adjusted. */
   readonly toleranceMs: number
   /** Called after each correction, for metrics. */
   readonly observe: (aheadMs: number, corrected: Readonly<Record<string, number>>) => void
@@ -112,7 +112,7 @@ export class ClockWatch implements ClockCorrections {
     const { ids, store, log, observe } = this.#options
     const aheadMs = latest - now
     const work = new StagedWork(ids.uuid())
-    // The mark may be as old as a check is.
+    // The mark may be as old as the check interval.
     const setBack = { from: timestamp(latest + everyMs), to: timestamp(now), expires_at: timestamp(now + keptMs) }
     work.in(ClockSetBacks).insert({ id: ids.uuid(), ...setBack })
     await work.commitTo(store)

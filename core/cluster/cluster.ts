@@ -1,6 +1,7 @@
-// Cache invalidation between nodes on one storage. A node lives by a lease: it renews its document only while it also reads
-// the feed of changes, and confirms a change once it has dropped what the change names. When its lease has run out by
-// its own monotonic clock it refuses work until it has registered again and dropped everything.
+// Cache invalidation between nodes on one storage. Each node has a lease. A node renews it only while it also reads the feed of
+// changes.
+// It confirms a change after dropping the cached value. After its lease expires by its own monotonic clock, it refuses
+// work until it has registered again and dropped everything.
 import type { CacheInvalidation, CommitFeed, CommitFeedReader } from "../contract/cluster.ts"
 import type { Store } from "../contract/store.ts"
 import type { UnitOfWork } from "../contract/unit-of-work.ts"
@@ -21,16 +22,16 @@ export interface ClusterOptions {
   readonly log: Logger
   /** Milliseconds. Default 5,000. */
   readonly leaseMs?: number
-  /** The process that registers; default: its first id as a node. */
+  /** The registering process. Default: its first id as a node. */
   readonly process?: string
 }
 
 export interface ClusterInvalidation extends CacheInvalidation {
-  /** This node's id of the moment; a new one after each time its lease ran out. */
+  /** The current id of this node. It changes after each expired lease. */
   readonly node: string
-  /** Registers; resolves when the node is live. */
+  /** Registers the node. Resolves when the node is live. */
   start(): Promise<void>
-  /** Removes the registration; nobody waits for this node any more. */
+  /** Removes the registration, so no other node waits for this node. */
   stop(): Promise<void>
 }
 
@@ -38,25 +39,25 @@ export function createClusterInvalidation(options: ClusterOptions): ClusterInval
   return new Cluster(options)
 }
 
-/** Changes that a node confirms as it registers: of the last moments, those that somebody may be waiting for. */
+/** Maximum number of recent changes to confirm at registration, since other nodes may wait for them. */
 const earlierAtMost = 100
 
 class Cluster implements ClusterInvalidation {
   readonly #options: ClusterOptions
   readonly #leaseMs: number
   readonly #topics = new Topics()
-  /** Wakes those who wait for a change to be confirmed. */
+  /** Wakes waiters for the confirmation of a change. */
   readonly #wakers = new Set<() => void>()
   readonly #inFlight = new Set<Promise<void>>()
   #node = ""
   #reader: CommitFeedReader | undefined
-  /** Monotonic time up to which this node may work. */
+  /** Monotonic time of the end of this node's lease. */
   #liveUntil = Number.NEGATIVE_INFINITY
-  /** Monotonic time at which the feed was last known to be read to its end. */
+  /** Monotonic time of the last complete read of the feed. */
   #readAt = Number.NEGATIVE_INFINITY
-  /** The error of the last renewal, while the store does not answer. */
+  /** The error of the last renewal, while the store is down. */
   #outage: AppError | undefined
-  /** Set when something was missed: the registration must not be renewed. */
+  /** Set if a change may have been missed. The registration must not be renewed then. */
   #broken = false
   #stopping = false
   #loops: Promise<unknown> = Promise.resolve()
@@ -116,7 +117,7 @@ class Cluster implements ClusterInvalidation {
     if (this.#node !== "") await this.#remove()
   }
 
-  /** First the feed, then the registration: what is announced once this node is listed is in its feed. */
+  /** Opens the feed before registering. Every announcement after the registration is then in the feed. */
   async #register(): Promise<void> {
     const { store, feed, clock, ids } = this.#options
     await this.#reader?.close().catch(() => undefined)
@@ -129,9 +130,10 @@ class Cluster implements ClusterInvalidation {
     const doc = { id: this.#node, renewals: 0, lease_ms: this.#leaseMs, process: this.#options.process ?? this.#node, ...times }
     await store.commit({ id: ids.uuid(), writes: [{ kind: "insert", collection: nodes, doc }] })
     const earlier = await store.open(changes).find({ settled: true }, { sort: { expires_at: -1 }, limit: earlierAtMost })
-    // Anything held until here may be stale.
+    // Cached values from before may be stale.
     await this.#topics.dropAll()
-    // A node that committed one before the feed began, and listed the nodes after this one registered, waits for this one.
+    // A change may be committed before the feed began, while its node lists the nodes after this registration. Such a node waits
+    // for this one.
     await allDone(earlier.map((change) => this.#confirm(change, this.#node)))
     this.#readAt = sentAt
     this.#broken = false
@@ -160,7 +162,7 @@ class Cluster implements ClusterInvalidation {
     const update = { $inc: { renewals: 1 }, $set: { expires_at: timestamp(clock.now() + nodeKeptMs) } }
     try {
       await store.commit({ id: ids.uuid(), writes: [{ kind: "update", collection: nodes, id: this.#node, update }] })
-      // Counted from before it was sent: other nodes see the renewal later than that.
+      // The lease counts from the time before sending, since other nodes see the renewal later.
       if (clock.monotonic() < this.#liveUntil) this.#liveUntil = sentAt + this.#leaseMs
     } catch (error) {
       if (error instanceof AppError && error.code === "not_found") this.#broken = true
@@ -206,7 +208,10 @@ class Cluster implements ClusterInvalidation {
     }
   }
 
-  /** Drops at once; confirms when that is done, without holding up the changes behind it. This node's own changes too: the work that announced one may have lost its answer. */
+  /**
+   * Drops at once and confirms afterwards, without delaying later changes. This applies to the node's own changes too, since the
+   * answer of their commit may be lost.
+   */
   #take(change: ChangeDocument): void {
     const node = this.#node
     const awaited = change.settled && change.origin !== node
@@ -214,7 +219,7 @@ class Cluster implements ClusterInvalidation {
       .drop(change.topic, change.key)
       .then(() => (awaited ? this.#confirm(change, node) : undefined))
       .catch((error: unknown) => {
-        // What could not be dropped must not be served: this node starts over.
+        // A value that could not be dropped must not be served, so this node starts over.
         this.#broken = true
         this.#options.log.error({ err: error, topic: change.topic, key: change.key }, "a cache could not be invalidated or confirmed")
       })
@@ -233,7 +238,7 @@ class Cluster implements ClusterInvalidation {
     return settled(id, { store, clock, ids, self: this.#node, news: () => this.#rest(250) })
   }
 
-  /** Sleeps, but not past news. */
+  /** Sleeps, but wakes for news. */
   async #rest(milliseconds: number): Promise<void> {
     const woken = new Promise<void>((resolve) => {
       const wake = () => {

@@ -1,19 +1,19 @@
-// What nodes share: who they are and what has changed. To be declared to the store with the other collections.
+// Shared documents of all nodes: registrations and changes. Declare them to the store with the other collections.
 import { defineCollection } from "../contract/collection.ts"
 
 export interface NodeDocument {
   id: string
-  /** Counts up with each renewal of the lease; others judge the node by its own pace, not by comparing wall clocks. */
+  /** Increases with each renewal of the lease. Other nodes judge the lease by this counter and never compare wall clocks. */
   renewals: number
   lease_ms: number
-  /** The process, which registers again under another id after its lease ran out. Absent on nodes of earlier versions. */
+  /** The process. It registers under a new id after its lease expired. Absent on nodes of earlier versions. */
   process?: string
   started_at: string
-  /** When nobody needs this document any more, should nobody remove it. */
+  /** Removal time of the document, in case no node removes it earlier. */
   expires_at: string
 }
 
-/** Age at which the registration of a node is removed; counted again with each renewal. */
+/** Age at which a node's registration is removed. Each renewal restarts the age. */
 export const nodeKeptMs = 3_600_000
 
 export const nodes = defineCollection<NodeDocument>()({
@@ -28,10 +28,10 @@ export interface ChangeDocument {
   id: string
   topic: string
   key: string
-  /** Node that announced it. */
+  /** The announcing node. */
   origin: string
   settled: boolean
-  /** Ids of nodes that have dropped what they held; kept only where somebody waits for it. */
+  /** Ids of nodes that have dropped their cached values. Stored only if a caller waits for them. */
   confirmed: string[]
   expires_at: string
 }
@@ -48,7 +48,7 @@ export interface LeaseDocument {
   id: string
   holder: string
   until: string
-  /** The holder is a process that registers as a node. */
+  /** True if the holder is a process that registers as a node. */
   watched?: boolean
   expires_at: string
 }

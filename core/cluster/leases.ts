@@ -1,5 +1,5 @@
-// Leases as documents of the store: an update that only the holder gets through, or anyone after the end of the lease.
-// The holder is one process, from its start to its end. The lease of a process that has ended is free.
+// Leases as documents of the store. An update succeeds only for the holder, or for any node after the lease has ended.
+// The holder is one process for its whole life. The lease of an ended process is free.
 import type { Leases } from "../contract/cluster.ts"
 import type { Store } from "../contract/store.ts"
 import { type Clock, timestamp } from "../kernel/clock.ts"
@@ -12,13 +12,13 @@ export interface LeasesOptions {
   readonly store: Store
   readonly clock: Clock
   readonly ids: Ids
-  /** This process. */
+  /** The id of this process. */
   readonly holder: string
-  /** Returns true if the process runs no more. Without it, a lease lasts until its time. */
+  /** Returns true if the process has ended. Without this function, a lease lasts until its end time. */
   readonly hasEnded?: (holder: string) => Promise<boolean>
 }
 
-/** No two clocks that are right differ by more. A lease that ends later was claimed by a clock that was ahead. */
+/** Maximum difference between two correct clocks. A lease with a later end was claimed by a clock that was ahead. */
 const maxSkewMs = 60_000
 const keptMs = 86_400_000
 
@@ -49,7 +49,7 @@ export function createLeases({ store, clock, ids, holder, hasEnded }: LeasesOpti
       if (await claimed(name, milliseconds)) return true
       if (!hasEnded) return false
       const lease = await store.open(leases).get(name)
-      // The holder of an earlier version does not say which process it is.
+      // A holder of an earlier version has no known process.
       if (!lease?.watched || !(await hasEnded(lease.holder))) return false
       return await claimed(name, milliseconds, lease.holder)
     },
@@ -62,7 +62,7 @@ export function createLeases({ store, clock, ids, holder, hasEnded }: LeasesOpti
   }
 }
 
-/** For a store that belongs to one process: at its start, every lease is of a process that has ended. */
+/** Frees all leases. For a store of a single process: at its start, every lease belongs to an ended process. */
 export async function freeAllLeases({ store, ids, log }: { store: Store; ids: Ids; log: Logger }): Promise<void> {
   const names: string[] = []
   for await (const { id } of store.open(leases).stream({})) names.push(id)
@@ -73,17 +73,17 @@ export async function freeAllLeases({ store, ids, log }: { store: Store; ids: Id
 }
 
 const maxWatched = 1_000
-/** Of a process that has no registration. */
+/** For a process without a registration. */
 const defaultLeaseMs = 5_000
 
 /**
- * Finds out which process of the cluster has ended: for twice its lease it renewed no registration. Measured by this
- * node's own monotonic clock, so that clocks of machines are never compared.
+ * Detects processes of the cluster that have ended: no renewal for twice the lease. Uses this node's own monotonic clock, so
+ * clocks of machines are never compared.
  */
 export class EndedProcesses {
   readonly #store: Store
   readonly #clock: Clock
-  /** The registrations as they were first seen so, by process. */
+  /** The current registrations of each process, with the time they were first seen. */
   readonly #watched = new Map<string, { readonly registrations: string; readonly since: number }>()
 
   constructor({ store, clock }: { store: Store; clock: Clock }) {
@@ -91,7 +91,7 @@ export class EndedProcesses {
     this.#clock = clock
   }
 
-  /** Returns true once enough time has passed since the first question. */
+  /** Returns true once enough time has passed since the first call. */
   async hasEnded(process: string): Promise<boolean> {
     const asked = this.#clock.monotonic()
     const found = await this.#store.open(nodes).find({ process }, { limit: 100 })

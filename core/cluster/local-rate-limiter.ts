@@ -1,14 +1,14 @@
-// Counts in the memory of this process.
+// Counts rates in the memory of this process.
 import { type Consumed, type FirstValue, type Limit, type RateLimiter, windowSeconds } from "../contract/rate-limiter.ts"
 import type { Clock } from "../kernel/clock.ts"
 
-/** Of one kind, so that a flood from many addresses does not push out the buckets of keys. */
+/** Per kind, so a flood of addresses does not evict the buckets of keys. */
 const maxBuckets = 50_000
 const maxFirstValues = 100_000
 
 export class LocalRateLimiter implements RateLimiter {
   readonly #clock: Clock
-  /** By the kind of what is counted: what stands before the colon. */
+  /** By kind: the text before the colon of the id. */
   readonly #buckets = new Map<string, Buckets>()
   readonly #held = new Map<string, number>()
   readonly #firstValues = new Map<string, { readonly value: string; readonly until: number }>()
@@ -28,7 +28,7 @@ export class LocalRateLimiter implements RateLimiter {
     const now = this.#clock.monotonic()
     const noted = this.#firstValues.get(id)
     const standing = noted && noted.until >= now ? noted.value : value
-    // Last in the map: the ones asked for longest ago stand first.
+    // Last in the map, so the least recently used values are first.
     this.#firstValues.delete(id)
     this.#firstValues.set(id, { value: standing, until: now + keepMs })
     for (const [oldest, { until }] of this.#firstValues) {
@@ -62,7 +62,7 @@ export class LocalRateLimiter implements RateLimiter {
   }
 }
 
-// Token buckets that refill evenly over a minute, a bounded number of them in this process's memory.
+// Token buckets that refill evenly over a minute. Their number in this process's memory is bounded.
 
 interface Bucket {
   tokens: number
@@ -83,7 +83,7 @@ export class Buckets {
     return this.#buckets.size
   }
 
-  /** The bucket as it stands now; a new one is full. */
+  /** Returns the bucket with its current tokens. A new bucket is full. */
   refilled(id: string, limit: number): Bucket {
     const now = this.#clock.monotonic()
     let bucket = this.#buckets.get(id)
@@ -92,14 +92,14 @@ export class Buckets {
       if (this.#buckets.size >= this.#max) this.#forget(now)
       bucket = { tokens: limit, at: now }
     }
-    // Last in the map: the ones asked for longest ago stand first.
+    // Last in the map, so the least recently used buckets are first.
     this.#buckets.set(id, bucket)
     bucket.tokens = Math.min(limit, bucket.tokens + ((now - bucket.at) / 1_000) * (limit / windowSeconds))
     bucket.at = now
     return bucket
   }
 
-  /** Buckets untouched for a window are full again, so nothing is lost with them; if there is none, the oldest tenth goes. */
+  /** Drops buckets untouched for a window. They are full again, so no state is lost. Without such buckets, drops the oldest tenth. */
   #forget(now: number): void {
     let least = Math.ceil(this.#max / 10)
     for (const [id, bucket] of this.#buckets) {

@@ -1,6 +1,7 @@
-// The process that is started when `workers` is above 1. It holds the port and hands connections to its workers in turn
-// (node:cluster), starts a worker again that dies, and sums up their metrics. Each worker is an ordinary node. None
-// outlives this process: node:cluster ends a worker whose primary is gone, and the port is closed with it.
+// The main process if `workers` is above 1. It owns the port and passes connections to its workers in turn (node:cluster). It
+// restarts dead
+// workers and sums up their metrics. Each worker is an ordinary node. Workers end with this process: node:cluster ends
+// a worker without a primary, and the port closes.
 import cluster, { type Worker } from "node:cluster"
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -15,32 +16,32 @@ export interface PrimaryOptions {
   readonly workers: number
   readonly clock: Clock
   readonly log: Logger
-  /** How long a stop waits before it kills. */
+  /** Time between a stop and the kill, in milliseconds. */
   readonly stopWithinMs: number
 }
 
-/** A worker that dies sooner after its start waits before it is started again, longer each time. */
+/** A worker that dies sooner after its start is restarted with a delay. The delay grows each time. */
 const youngMs = 10_000
 const minPauseMs = 200
 const maxPauseMs = 10_000
-/** A worker that is silent for so long is left out of a scrape. */
+/** A worker that does not answer in this time is missing from the scrape. */
 const scrapeTimeoutMs = 800
 
 interface KeepArgs {
-  /** In a row, each within `youngMs` of its start. */
+  /** Deaths in a row, each within `youngMs` of the start. */
   readonly youngDeaths?: number
   readonly onListening: () => void
-  /** Where the first start is not to be repeated. */
+  /** Called in place of a restart if the first start fails. */
   readonly onFailure?: (error: Error) => void
 }
 
 export class Primary {
   readonly log: Logger
-  /** The first worker prints them. */
+  /** The first worker prints the greetings. */
   readonly listening = { greetings: [] }
   readonly #options: PrimaryOptions
   readonly #sockets: string
-  /** Started, and not ended yet. */
+  /** Workers that have started and not ended. */
   readonly #workers = new Map<number, { readonly worker: Worker; listens: boolean }>()
   readonly #scrapes = new Map<number, (id: number, samples: Samples) => void>()
   readonly #metrics = new Registry()
@@ -65,7 +66,10 @@ export class Primary {
     })
   }
 
-  /** Resolves when all workers listen, or when stopped meanwhile. Throws when the first, which is started alone, ends before it listens; it has said why. */
+  /**
+   * Resolves when all workers listen, or after a stop. The first worker starts alone. Throws if it ends before it listens; it has
+   * printed the reason.
+   */
   async start(): Promise<void> {
     try {
       await new Promise<void>((resolve, reject) => this.#keep({ onListening: resolve, onFailure: reject }))
@@ -79,7 +83,7 @@ export class Primary {
     this.log.info({ workers: this.#options.workers }, "workers listen")
   }
 
-  /** Resolves when every worker has ended; kills those that take too long. */
+  /** Resolves when every worker has ended. Kills slow workers. */
   async stop(): Promise<void> {
     this.#stopping = true
     const running = [...this.#workers.values()].map(({ worker }) => worker)
@@ -99,7 +103,7 @@ export class Primary {
     for (const { worker } of this.#workers.values()) worker.process.kill("SIGKILL")
   }
 
-  /** Runs a worker, and another in its place whenever it ends. */
+  /** Runs a worker and replaces it when it ends. */
   #keep({ youngDeaths = 0, onListening, onFailure }: KeepArgs): void {
     const { clock } = this.#options
     const startedAt = clock.monotonic()
@@ -127,7 +131,7 @@ export class Primary {
     const entry = { worker, listens: false }
     this.#workers.set(worker.id, entry)
     worker.once("exit", () => this.#workers.delete(worker.id))
-    // A message to a worker that is ending; its exit is what counts.
+    // A message to an ending worker may fail. Its exit is handled separately.
     worker.on("error", (error) => this.log.debug({ err: error, worker: worker.id }, "a worker could not be told"))
     worker.on("message", (message: ToPrimary) => {
       if (message.kind === "listening") {
@@ -149,7 +153,7 @@ export class Primary {
     return [...this.#workers.values()].filter(({ listens }) => listens).map(({ worker }) => worker)
   }
 
-  /** The metrics of all workers as one text: a scrape reaches any of them, and must tell of all. */
+  /** Returns the metrics of all workers as one text. A scrape reaches an arbitrary worker and must cover all. */
   async #scrape(): Promise<string> {
     const scrape = ++this.#lastScrape
     const waiting = new Set(this.#listening().map(({ id }) => id))

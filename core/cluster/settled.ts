@@ -1,13 +1,14 @@
-// Waiting until a change is known everywhere: each node that was there when it was committed has confirmed it, left, or
-// not renewed its lease for as long as the lease lasts, measured by this node's own monotonic clock from a reading that
-// came after the renewal. No two clocks are compared. A node that ran out is struck off, so that the next wait is not long.
+// Waits until a change has reached every node. Each node listed at the commit has then confirmed it, left, or let its lease
+// expire.
+// Expiry is measured by this node's monotonic clock, from a read after the renewal, so clocks are never compared.
+// An expired node is removed, so the next wait is short.
 import type { Store } from "../contract/store.ts"
 import type { Clock } from "../kernel/clock.ts"
 import { AppError } from "../kernel/errors.ts"
 import type { Ids } from "../kernel/ids.ts"
 import { changes, type NodeDocument, nodes } from "./collections.ts"
 
-/** Clocks of two machines run equally fast to within this. */
+/** Maximum ratio between the speeds of two machine clocks. */
 const drift = 1.05
 
 interface Watched {
@@ -20,7 +21,7 @@ export interface SettledOptions {
   readonly clock: Clock
   readonly ids: Ids
   readonly self: string
-  /** Resolves when there may be news of the change, or after some time. */
+  /** Resolves when there may be news about the change, or after some time. */
   readonly news: () => Promise<void>
 }
 
@@ -30,7 +31,7 @@ export async function settled(changeId: string, options: SettledOptions): Promis
   for (;;) {
     const before = clock.monotonic()
     const there = new Map((await store.open(nodes).find({}, { limit: 1_000 })).map((node) => [node.id, node]))
-    // The renewals in it were sent before now, be it long after the reading was asked for.
+    // The renewals read were sent before now, even if the read was requested long before.
     const read = clock.monotonic()
     const confirmed = (await store.open(changes).get(changeId))?.confirmed ?? []
     waiting ??= new Map([...there.values()].filter(({ id }) => id !== self).map(({ id, renewals }) => [id, { renewals, since: read }]))
@@ -45,7 +46,7 @@ export async function settled(changeId: string, options: SettledOptions): Promis
   }
 }
 
-/** False when the node turned out to be alive. */
+/** Returns false if the node is alive. */
 async function strikeOff(node: NodeDocument, { store, ids }: SettledOptions): Promise<boolean> {
   try {
     await store.commit({

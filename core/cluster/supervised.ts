@@ -1,9 +1,9 @@
-// The service's side of its supervisor (core/supervisor.ts): when to stop, and that it listens.
+// The service's side of its supervisor (core/supervisor.ts): reports that it listens, and receives stops.
 
 /** Environment variable of a supervised service. */
 export const supervisedVariable = "SUPERVISED"
 
-/** Names the signal. */
+/** `stop` is the name of the signal. */
 export interface ToService {
   readonly stop: string
 }
@@ -12,7 +12,7 @@ export type ToSupervisor = "listening"
 
 export interface SupervisedPlace {
   listens(): void
-  /** Calls when the supervisor asks the service to stop, or has ended itself. */
+  /** Runs the callback when the supervisor asks for a stop or has ended itself. */
   onStop(run: (reason: string) => void): void
 }
 

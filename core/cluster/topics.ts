@@ -1,4 +1,4 @@
-// What this node holds in memory, by topic, and how it lets go of it.
+// In-memory caches of this node by topic, and their invalidation.
 import { allKeys, type CacheInvalidation } from "../contract/cluster.ts"
 import type { Logger } from "../kernel/log.ts"
 import { allDone } from "../kernel/promises.ts"
@@ -12,7 +12,7 @@ export class Topics {
     this.#drops.set(topic, [...(this.#drops.get(topic) ?? []), drop])
   }
 
-  /** Resolves when every holder has let go; rejects when one could not. All are asked at once, before anything is awaited. */
+  /** Resolves when every cache has dropped the key. Rejects if a cache failed. All drops start before the first await. */
   async drop(topic: string, key: string): Promise<void> {
     await allDone((this.#drops.get(topic) ?? []).map(async (drop) => drop(key)))
   }
@@ -22,7 +22,7 @@ export class Topics {
   }
 }
 
-/** Cache invalidation where one process owns the storage: it tells itself. */
+/** Cache invalidation for storage of a single process: it notifies only itself. */
 export function createLocalInvalidation({ log }: { log: Logger }): CacheInvalidation {
   const topics = new Topics()
   return {

@@ -1,5 +1,5 @@
-// A worker's side of its primary (primary.ts): when to stop, the metrics of all workers, and where each worker takes
-// requests of live sessions that it holds.
+// A worker's side of its primary (primary.ts): stops, the metrics of all workers, and the sockets for requests of live sessions
+// on other workers.
 import cluster from "node:cluster"
 import { join } from "node:path"
 import type { MetricObjectWithValues, MetricValue, Registry } from "prom-client"
@@ -20,21 +20,24 @@ export type ToPrimary =
 /** Environment variable with the folder of the workers' sockets. */
 export const socketsVariable = "WORKER_SOCKETS"
 
-/** What a process knows of being one of several workers. */
+/** The place of this process among several workers. */
 export interface WorkerPlace {
   /** Among the workers that this primary has started, from 1. */
   readonly number: number
-  /** Path of the socket where a worker takes requests of the live sessions that it holds. */
+  /** Returns the path of a worker's socket for requests of its live sessions. */
   socketOf(number: number): string
-  /** What a scrape is answered: the metrics of all workers. */
+  /** Returns the answer of a scrape: the metrics of all workers. */
   metricsOfAll(own: Registry): Pick<Registry, "metrics" | "contentType">
-  /** Tells the primary that this worker serves; its first open port may be another protocol's, before HTTP. */
+  /**
+   * Notifies the primary that this worker serves. Call it explicitly, since the first open port may serve another protocol than
+   * HTTP.
+   */
   listens(): void
-  /** Calls when the primary asks this worker to stop. */
+  /** Runs the callback when the primary asks for a stop. */
   onStop(run: () => void): void
 }
 
-/** undefined where this process is not a worker. */
+/** Returns undefined if this process is not a worker. */
 export function workerPlace(): WorkerPlace | undefined {
   const folder = process.env[socketsVariable]
   if (!cluster.worker || folder === undefined) return undefined
@@ -77,7 +80,7 @@ function hear<K extends ToWorker["kind"]>(kind: K, run: (message: Extract<ToWork
   })
 }
 
-/** Into the void where the primary is gone: this process ends then. */
+/** Drops the message if the primary is gone. This process then ends. */
 function say(message: ToPrimary): void {
   if (process.connected) process.send?.(message)
 }

@@ -1,4 +1,4 @@
-// One try of a job. What it staged is committed together with its end; what failed leaves it to be retried, or dead.
+// One attempt of a job. Its staged writes are committed together with its end. After a failure the job is retried or dead.
 import { withReason } from "../contract/gate.ts"
 import { type AnyJob, type EarlyTurn, JobFailed, type JobProgress, Postponed, type RetryPolicy } from "../contract/job.ts"
 import { commitOutcome, roomForOutcome } from "../contract/receipts.ts"
@@ -17,19 +17,19 @@ export interface AttemptArgs extends JobGating {
   readonly log: Logger
   readonly jobs: ReadonlyMap<string, { job: AnyJob; deps: () => Deps<TokenRecord> }>
   readonly remembered?: unknown
-  /** Whether this node goes on holding a job that is due again after so long. */
+  /** Returns true if this node still holds a job that is due again after this time. */
   readonly keeps?: (milliseconds: number) => boolean
-  /** Told after each try, for metrics. */
+  /** Called after each attempt, for metrics. */
   readonly observe?: (outcome: "done" | "retried" | "dead", type: string, milliseconds: number) => void
 }
 
-/** Nodes that may end while they hold a job; each further one counts as a try, since the job may be what ends them. */
+/** Takeovers without a counted attempt. Each further takeover counts as an attempt, since the job may be crashing its nodes. */
 const freeTakeovers = 3
 
-/** Of tries that do not count because the destination does not answer. */
+/** Maximum age of a job for uncounted attempts at a destination that does not answer. */
 const maxPauseMs = 86_400_000
 
-/** When a job is due again, and whether this node still holds it then. */
+/** The job's next due time, and whether this node holds it until then. */
 export interface Next {
   readonly milliseconds: number
   readonly kept: boolean
@@ -37,12 +37,12 @@ export interface Next {
   readonly early?: readonly EarlyTurn[]
 }
 
-/** What a job's `run` and `exhausted` are given alike. */
+/** Arguments shared by a job's `run` and `exhausted`. */
 type Handed = Omit<Parameters<AnyJob["run"]>[0], "payload" | "deps">
 
 type HandedOn = Handed & { readonly approved: Done | undefined }
 
-/** Never rejects. Resolves to undefined where the job has ended, or where its outcome could not be kept and its lease will run out. */
+/** Never rejects. Resolves to undefined if the job has ended, or if its outcome could not be stored. The lease then expires. */
 export async function attempt(queue: AttemptArgs, doc: JobDocument, stop: AbortController): Promise<Next | undefined> {
   const { clock, log, jobs, observe } = queue
   await roomForOutcome({ store: queue.store, clock, signal: stop.signal })
@@ -69,7 +69,7 @@ export async function attempt(queue: AttemptArgs, doc: JobDocument, stop: AbortC
   let approved: Done | undefined
   const told = (outcome: "done" | "retried" | "dead") => observe?.(outcome, doc.type, clock.monotonic() - started)
   try {
-    // Jobs are claimed by the types that plugins declare.
+    // The queue claims jobs only by declared types.
     if (!known) throw new Error(`No plugin declares the job "${doc.type}".`)
     const gate = await jobGateState(queue, doc, known.job, work)
     if (gate.kind === "filed") {
@@ -93,7 +93,7 @@ export async function attempt(queue: AttemptArgs, doc: JobDocument, stop: AbortC
     await fromHeaders(doc.trace ?? {}, () => inSpan("job", { attributes }, run))
     await approved?.(work, { ok: true, result: null })
     work.in(JobCollection).remove(doc.id, { optional: true })
-    // What it did is done: its time limit does not end the wait for room.
+    // The job is done, so its time limit does not end the wait for room.
     cancel()
     await commitOutcome(work, { store: queue.store, clock, signal: stop.signal })
     told("done")
@@ -107,7 +107,7 @@ export async function attempt(queue: AttemptArgs, doc: JobDocument, stop: AbortC
   }
 }
 
-/** Stores what the failure means. `lost` if the store did not take it. */
+/** Stores the consequence of a failure. Returns `lost` if the store refused it. */
 async function nextAfter(queue: AttemptArgs, doc: JobDocument, error: unknown, handed: HandedOn): Promise<Next | "dead" | "lost"> {
   const early = error instanceof Postponed ? error.early : []
   try {
@@ -121,7 +121,7 @@ async function nextAfter(queue: AttemptArgs, doc: JobDocument, error: unknown, h
   }
 }
 
-/** Keeps what the failure means; returns as `attempt` does. */
+/** Stores the consequence of a failure. Returns the same values as `attempt`. */
 async function failed(queue: AttemptArgs, doc: JobDocument, error: unknown, { approved, ...handed }: HandedOn): Promise<Next | undefined> {
   const { clock, jobs, node, store, keeps } = queue
   const { attempt: number, last, signal, log } = handed
@@ -138,7 +138,7 @@ async function failed(queue: AttemptArgs, doc: JobDocument, error: unknown, { ap
   }
   const wait = postponed ?? backoff(doc.retry, number)
   const kept = !ended && (keeps?.(wait) ?? false)
-  // Nothing has changed, and its lease is renewed while it is held.
+  // The document is unchanged, and its lease is renewed while the job is held.
   if (kept && postponed !== undefined && !progress && !doc.takeovers) return { milliseconds: wait, kept }
   work.in(JobCollection).update(
     doc.id,
@@ -151,7 +151,7 @@ async function failed(queue: AttemptArgs, doc: JobDocument, error: unknown, { ap
       },
       ...(doc.takeovers ? { $unset: { takeovers: true } } : {}),
     },
-    // Not where another node has claimed it since: this one's lease ran out.
+    // Skipped if another node has claimed the job since: the lease here expired.
     { where: { held_by: node }, optional: true },
   )
   await work.commitTo(store)
@@ -160,7 +160,7 @@ async function failed(queue: AttemptArgs, doc: JobDocument, error: unknown, { ap
   return ended ? undefined : { milliseconds: wait, kept }
 }
 
-/** Whether what a job waits for came before it was kept that it waits; it is due at once then. */
+/** Returns true if the awaited event came before the wait was stored. The job is then due at once. */
 async function hastenedMeanwhile({ store, clock }: AttemptArgs, { id }: JobDocument): Promise<boolean> {
   if (!(await store.open(JobCollection).get(id))?.hastened) return false
   const work = new StagedWork(`${id}:hastened:${clock.monotonic()}`)
@@ -170,7 +170,7 @@ async function hastenedMeanwhile({ store, clock }: AttemptArgs, { id }: JobDocum
   return true
 }
 
-/** Undefined for a failure that counts as a try. A destination that is silent for days must not keep a job for ever. */
+/** Returns undefined for a failure that counts as an attempt. A destination without answers for days must not retain a job forever. */
 function postponedMs(error: unknown, { created_at }: JobDocument, now: number): number | undefined {
   if (error instanceof Postponed) return error.milliseconds
   const failure = asAppError(error)
@@ -192,7 +192,7 @@ function abortable(work: Promise<void>, signal: AbortSignal): Promise<void> {
 // Exponential backoff with full jitter: a random delay up to min(max, initial * factor^(attempt-1)).
 // https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/
 
-/** Milliseconds to wait after the given failed attempt (1 is the first). */
+/** Returns the milliseconds to wait after a failed attempt (1 is the first). */
 export function backoff(retry: RetryPolicy, attempt: number, random: () => number = Math.random): number {
   const ceiling = Math.min(retry.max_delay_ms, retry.initial_delay_ms * retry.factor ** (attempt - 1))
   return Math.round(random() * ceiling)

@@ -1,27 +1,26 @@
-// Which due jobs a node claims when there are more than it has room for: organizations in turn, and within each the keys
-// (pipelines) in turn, so that a backlog of one holds up nobody else's. What the store holds is found by skipping from
-// lane to lane in an index, however long each is.
+// Selects due jobs if there are more than a node has room for. Organizations take turns, and within each organization its keys
+// (pipelines), so a backlog delays only its own key. The search skips from lane to lane in an index, however long the lanes are.
 import type { Filter, Store } from "../contract/store.ts"
 import { type Clock, timestamp } from "../kernel/clock.ts"
 import { JobCollection, type JobDocument } from "./jobs-collection.ts"
 
-/** Organizations looked at in one round; the next begins behind the last. */
+/** Organizations checked in one round. The next round starts behind the last. */
 const maxOrganizations = 16
-/** Keys of one organization looked at in one round. */
+/** Keys of one organization checked in one round. */
 const maxKeys = 16
 
 export interface DueJobs {
   readonly jobs: readonly JobDocument[]
-  /** Whether more are due. */
+  /** True if more jobs are due. */
   readonly more: boolean
 }
 
 export class Claims {
   readonly #store: Store
   readonly #clock: Clock
-  /** By type: the organization that was served last. */
+  /** The last served organization, by type. */
   readonly #lastOrganization = new Map<string, string>()
-  /** By type and organization: the lane that was served last. */
+  /** The last served lane, by type and organization. */
   readonly #lastLane = new Map<string, string>()
 
   constructor(store: Store, clock: Clock) {
@@ -29,13 +28,13 @@ export class Claims {
     this.#clock = clock
   }
 
-  /** Whether a job of any of these types is due: one look in place of one for each type. */
+  /** Returns true if a job of any of these types is due. A single read replaces one read per type. */
   async any(types: readonly string[]): Promise<boolean> {
     if (types.length === 0) return false
     return (await this.#store.open(JobCollection).count(this.#isDue({ type: { $in: [...types] } }), { limit: 1 })) > 0
   }
 
-  /** At most `capacity` jobs of the type that nobody holds and whose time has come. */
+  /** Returns at most `capacity` due jobs of the type without a holder. */
   async due(type: string, capacity: number): Promise<DueJobs> {
     const oldest = await this.#find({ type }, capacity)
     if (oldest.length < capacity) return { jobs: oldest, more: false }
@@ -47,7 +46,7 @@ export class Claims {
       this.#lastOrganization.set(`${type}/`, organization)
       jobs.push(...(await this.#ofOrganization(`${type}/${organization}/`, Math.min(share, capacity - jobs.length))))
     }
-    // Where the lanes that were looked at have nothing due, or jobs have none.
+    // Falls back to the oldest jobs if the checked lanes have no due job, or if jobs have no lanes.
     return { jobs: jobs.length > 0 ? jobs : oldest, more: true }
   }
 
@@ -58,13 +57,13 @@ export class Claims {
     for (const [at, key] of keys.entries()) {
       if (jobs.length >= capacity) break
       this.#lastLane.set(prefix, key)
-      // What one key leaves, the next may have.
+      // Unused capacity of one key goes to the next.
       jobs.push(...(await this.#find({ lane: `${prefix}${key}` }, Math.ceil((capacity - jobs.length) / (keys.length - at)))))
     }
     return jobs
   }
 
-  /** The next different parts behind a prefix of lanes, beginning behind the one served last, then from the start. */
+  /** Returns the next distinct parts after a prefix of lanes. Starts behind the last served part, then wraps around. */
   async #inTurn(prefix: string, last: ReadonlyMap<string, string>, most: number): Promise<string[]> {
     const isKey = prefix.split("/").length > 2
     const found: string[] = []
@@ -98,7 +97,7 @@ export class Claims {
   }
 }
 
-/** The least text that no lane of that part is at or behind: "0" follows "/". */
+/** Returns the least text greater than every lane of the part: "0" follows "/". */
 function behind(prefix: string, part: string, isKey: boolean): string {
   return isKey ? `${prefix}${part}\u0001` : `${prefix}${part}0`
 }

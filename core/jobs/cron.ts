@@ -1,17 +1,17 @@
-// Times of cron expressions, in IANA time zones (croner). Where clocks are set forward, a time that does not exist that
-// day comes with the change; where they are set back, one that exists twice comes once.
+// Times of cron expressions in IANA time zones (croner). When clocks go forward, a skipped time fires at the change. When clocks
+// go back, a repeated time fires once.
 import { Cron } from "croner"
 import type { Timing } from "../contract/schedule.ts"
 import { AppError } from "../kernel/errors.ts"
 
-/** The first time after `after`. Throws AppError naming `cron` or `timezone`. */
+/** Returns the first time after `after`. Throws AppError naming `cron` or `timezone`. */
 export function nextTime(timing: Timing, after: Date): Date {
   const next = followingTime(timing, after)
   if (!next) throw refusal("cron", timing.cron, "never comes; give a time that some day has")
   return next
 }
 
-/** undefined where there is none any more. Throws AppError for a malformed expression or time zone. */
+/** Returns undefined if no time follows. Throws AppError for a malformed expression or time zone. */
 export function followingTime({ cron, timezone = "UTC" }: Timing, after: Date): Date | undefined {
   if (!isTimezone(timezone)) throw refusal("timezone", timezone, "is not an IANA time zone, such as Europe/Berlin or UTC")
   return cronOf(cron, timezone).nextRun(after) ?? undefined

@@ -1,4 +1,4 @@
-// A job that waits for a person: its first run files what it would do, and the run after the decision does exactly that.
+// A job that needs approval. Its first run files the planned effect. The run after the decision performs exactly this effect.
 import type { Json } from "../contract/collection.ts"
 import { type Gatekeeper, type JobGate, notApproved, type Receipt, withReason } from "../contract/gate.ts"
 import { type AnyJob, Postponed } from "../contract/job.ts"
@@ -11,24 +11,24 @@ import { JobCollection, type JobDocument } from "./jobs-collection.ts"
 export interface JobGating {
   readonly clock: Clock
   readonly ids: Ids
-  /** Who holds the job. */
+  /** The node with the job. */
   readonly node: string
-  /** Who is asked for approval of gated jobs; undefined where no plugin keeps approvals. */
+  /** Returns the gatekeeper of gated jobs. Undefined if no plugin stores approvals. */
   keeper(): Gatekeeper | undefined
 }
 
 export type JobGateState =
-  /** Nobody needs to be asked. */
+  /** No approval is needed. */
   | { readonly kind: "open" }
-  /** What it would do is staged as an approval, and the job waits for the decision. */
+  /** The planned effect is staged as an approval, and the job waits for the decision. */
   | { readonly kind: "filed"; readonly milliseconds: number }
   | { readonly kind: "approved"; readonly payload: Json; readonly done: Done }
   | { readonly kind: "refused"; readonly error: AppError }
 
-/** Stages how an approved job ended. */
+/** Stages the result of an approved job. */
 export type Done = (work: UnitOfWork, receipt: Receipt) => Promise<void>
 
-/** Where the job stands before its gate. Throws Postponed where nobody has decided yet. */
+/** Returns the state of the job's gate. Throws Postponed while the decision is pending. */
 export async function jobGateState(gating: JobGating, doc: JobDocument, job: AnyJob, work: UnitOfWork): Promise<JobGateState> {
   const { gate } = job
   if (!gate) return { kind: "open" }
@@ -51,7 +51,7 @@ export async function jobGateState(gating: JobGating, doc: JobDocument, job: Any
   return { kind: "refused", error }
 }
 
-/** Stages the approval, and that the job waits for it. Returns for how long at most. */
+/** Stages the approval and the job's wait for it. Returns the maximum wait in milliseconds. */
 function file(
   { clock, ids, node }: JobGating,
   doc: JobDocument & { organization: string },
@@ -67,12 +67,12 @@ function file(
     input: doc.payload,
     job: doc.id,
   })
-  // Not where another node has claimed it since: that one files.
+  // Skipped if another node has claimed the job since. That node files the approval.
   work.in(JobCollection).update(doc.id, { $set: { approval_id, run_at: filed.expires_at, held_by: "" } }, { where: { held_by: node } })
   return Date.parse(filed.expires_at) - clock.now()
 }
 
-/** What a job with a gate is refused with that belongs to nobody. */
+/** Returns the error message of a gated job without an organization. */
 export function withoutOrganization(type: string): string {
   return `The job ${type} has a gate, and nobody to ask: give it the organization that it works for.`
 }

@@ -1,22 +1,25 @@
-// The jobs that this node holds: those that wait for a slot of their type, those that run, and those that sleep until
-// their next try. Slots and room are shared between organizations: the last quarter of either is for those that hold none,
-// unless a type of job says how many of its slots are. A type may limit its keys (pipelines, phone numbers): a key takes at
-// most half of what its organization has free, so that jobs of a key that hang leave slots to other keys.
+// The jobs held by this node: waiting for a slot of their type, running, or sleeping until their next attempt.
+// Organizations share slots and room. The last quarter of each is reserved for organizations without held jobs, unless a type
+// sets its own number of reserved slots. A type may limit its keys (pipelines, phone numbers): a key then takes at most half
+// of its organization's free slots, so hanging jobs of one key leave slots to other keys.
 import { FairScheduler, type Share, type Turn } from "../kernel/fair-scheduler.ts"
 import type { JobDocument } from "./jobs-collection.ts"
 
-/** Jobs that may wait for each slot; further ones stay in the store for a node that has room. */
+/** Waiting jobs per slot. Further jobs stay in the store for a node with room. */
 const heldPerSlot = 8
-/** However many slots there are: a job is kept in memory with what it was given. */
+/** Maximum number of waiting jobs, since each is in memory with its payload. */
 const maxHeld = 128
-/** Jobs that may sleep in memory until their next try; they are kept without what they were given. */
+/** Maximum number of jobs sleeping in memory until their next attempt. They are stored without payload. */
 const maxSleeping = 1_000
-/** A limited key takes another slot while it holds less than this share of what its organization has free: half of all, if it is alone. */
+/**
+ * A limited key takes another slot while it holds less than this share of its organization's free slots: half of all slots for a
+ * single key.
+ */
 const limitedShare = 1
 
 export interface Slots {
   readonly slots: number
-  /** A quarter of them, rounded down, unless given. */
+  /** Default: a quarter of the slots, rounded down. */
   readonly reservedSlots?: number | undefined
   readonly limitsKeys?: boolean | undefined
 }
@@ -25,12 +28,12 @@ interface TypeOfJob {
   readonly scheduler: FairScheduler<JobDocument>
   readonly capacity: number
   readonly keyShare: number
-  /** Jobs that wait or run, by organization. */
+  /** Waiting and running jobs, by organization. */
   readonly organizations: Map<string, number>
-  /** Jobs that wait or run, by lane; only those with a key. */
+  /** Waiting and running jobs, by lane. Only jobs with a key count. */
   readonly lanes: Map<string, number>
   held: number
-  /** Jobs that were held when a look into the store found only jobs without room. */
+  /** Number of held jobs when a read of the store found only jobs without room. */
   crowdedAt: number | undefined
 }
 
@@ -58,7 +61,7 @@ export class HeldJobs {
     return this.#sleeping.size
   }
 
-  /** Ids of all that must not be claimed by others. */
+  /** Returns the ids of all jobs that other nodes must not claim. */
   *ids(): Iterable<string> {
     yield* this.#ids
     yield* this.#sleeping.keys()
@@ -68,7 +71,7 @@ export class HeldJobs {
     return this.#ids.has(id) || this.#sleeping.has(id)
   }
 
-  /** How many more jobs of the type it has room for. */
+  /** Returns the room for further jobs of the type. */
   capacity(type: string): number {
     const { capacity, held } = this.#type(type)
     return Math.max(0, capacity - held)
@@ -78,7 +81,7 @@ export class HeldJobs {
     return this.fitting([job]).length > 0
   }
 
-  /** Those that fit, taken together and in order; all of one type. */
+  /** Returns the jobs that fit together, in order. All jobs have one type. */
   fitting<J extends Pick<JobDocument, "type" | "organization" | "lane">>(jobs: readonly J[]): J[] {
     const planned = new Map<string, number>()
     const fit: J[] = []
@@ -92,7 +95,7 @@ export class HeldJobs {
     return fit
   }
 
-  /** Whether a job fits beside those that are held, and those that are planned by organization and by lane. */
+  /** Returns true if a job fits in addition to held jobs and to planned jobs (by organization and by lane). */
   #fits(job: Pick<JobDocument, "type" | "organization" | "lane">, planned: ReadonlyMap<string, number>, taken: number): boolean {
     const { capacity, keyShare, held, organizations, lanes } = this.#type(job.type)
     const sumOf = (of: ReadonlyMap<string, number>, name: string) => (of.get(name) ?? 0) + (planned.get(name) ?? 0)
@@ -102,18 +105,18 @@ export class HeldJobs {
     if (free <= (ofOrganization > 0 ? reserved : 0)) return false
     const lane = keyedLane(job)
     const ofLane = lane === undefined ? 0 : sumOf(lanes, lane)
-    // A limited key that holds no job may always take one.
+    // A limited key without jobs may always take one.
     return ofLane === 0 || ofLane < Math.min(free, capacity - reserved - ofOrganization) * keyShare
   }
 
-  /** Whether there is room enough for a look into the store to be worth it. */
+  /** Returns true if there is enough room to justify a read of the store. */
   wantsMore(type: string): boolean {
     const { capacity, held, crowdedAt } = this.#type(type)
     const isCrowded = crowdedAt !== undefined && held > 0 && held > crowdedAt - capacity / 8
     return !isCrowded && capacity - held >= capacity / 2
   }
 
-  /** After a look into the store: all due jobs belong to keys without room, or some did fit. */
+  /** Call after a read of the store. `isCrowded`: all due jobs belong to keys without room. */
   noteLook(name: string, isCrowded: boolean): void {
     const type = this.#type(name)
     type.crowdedAt = isCrowded ? type.held : undefined
@@ -130,14 +133,14 @@ export class HeldJobs {
     type.scheduler.add(organization, lane ?? "", doc)
   }
 
-  /** Jobs whose turn it is; each holds a slot until `done`. */
+  /** Returns jobs at their turn. Each occupies a slot until `done`. */
   *next(): Generator<Turn<JobDocument>> {
     for (const { scheduler } of this.#types.values()) {
       for (let turn = scheduler.next(); turn; turn = scheduler.next()) yield turn
     }
   }
 
-  /** Lets go of a job that ran or waited. */
+  /** Releases a running or waiting job. */
   release(doc: JobDocument): void {
     const type = this.#type(doc.type)
     const lane = keyedLane(doc)
@@ -147,23 +150,23 @@ export class HeldJobs {
     if (lane !== undefined) count(type.lanes, lane, -1)
   }
 
-  /** Whether one more may sleep. */
+  /** Returns true if another job may sleep. */
   get maySleep(): boolean {
     return this.#sleeping.size < maxSleeping
   }
 
-  /** Holds a job that ran until it is woken. */
+  /** Holds a job after its run until it is woken. */
   sleep(id: string, cancel: () => void): void {
     this.#sleeping.set(id, cancel)
   }
 
-  /** False where it no longer sleeps. */
+  /** Returns false if the job no longer sleeps. */
   wake(id: string): boolean {
     this.#sleeping.get(id)?.()
     return this.#sleeping.delete(id)
   }
 
-  /** Takes out all that does not run; returns their ids. */
+  /** Removes all jobs except running ones. Returns their ids. */
   clear(): string[] {
     const ids = [...this.#sleeping.keys()]
     for (const cancel of this.#sleeping.values()) cancel()
@@ -177,7 +180,7 @@ export class HeldJobs {
     return ids
   }
 
-  /** By organization, over all types. */
+  /** Shares by organization, over all types. */
   shares(): Share[] {
     return [...this.#types.values()].flatMap(({ scheduler }) => scheduler.shares())
   }
@@ -187,7 +190,7 @@ export class HeldJobs {
     if (!type) {
       const { slots, reservedSlots = Math.floor(slots / 4), limitsKeys = false } = this.#slotsOf(name)
       const keyShare = limitsKeys ? limitedShare : Number.POSITIVE_INFINITY
-      // Room is what bounds it.
+      // The room of the type already bounds the queue.
       const scheduler = new FairScheduler<JobDocument>({
         maxWaiting: Number.POSITIVE_INFINITY,
         slots,
@@ -210,7 +213,7 @@ export class HeldJobs {
   }
 }
 
-/** Undefined for jobs without a key, which have no share of their own. */
+/** Returns undefined for a job without a key. Such jobs have no share of their own. */
 function keyedLane({ lane }: Pick<JobDocument, "lane">): string | undefined {
   return lane === undefined || lane.endsWith("/") ? undefined : lane
 }

@@ -1,47 +1,47 @@
-// Where jobs wait: one document a job, gone when it is done, kept as `dead` when its tries are used up.
+// The stored jobs: one document for each job. A finished job is deleted. A job without attempts left becomes `dead`.
 import { type Document, defineCollection, type Json } from "../contract/collection.ts"
 import type { Requester } from "../contract/gate.ts"
 import { type JobProgress, type RetryPolicy, sealContext } from "../contract/job.ts"
 import { isRecord } from "../kernel/json.ts"
 import type { Sealed } from "../kernel/vault.ts"
 
-/** A job that waits, runs, or has used up its tries (`dead`). */
+/** A waiting, running or dead job. A dead job has no attempts left. */
 export interface JobDocument extends Document {
   type: string
-  /** The organization it works for; null for the service's own. */
+  /** The job's organization; null for the service's own jobs. */
   organization: string | null
   payload: Json
   state: "queued" | "dead"
   /** `<type>/<organization>/<key>`: jobs are claimed by organization in turn, and by key. Absent on jobs of earlier versions. */
   lane?: string
-  /** When it may run; while a node holds it, when its lease ends. */
+  /** The due time. While a node holds the job: the end of its lease. */
   run_at: string
-  /** The node that holds it, "" for none. */
+  /** The node that holds the job; "" if the job is free. */
   held_by: string
   attempts: number
-  /** How often a node took it up since its last try that ended, because the lease of the one before had run out; absent for never. */
+  /** Number of takeovers after an expired lease, since the last completed attempt. Absent for zero. */
   takeovers?: number
   retry: RetryPolicy
   timeout_ms: number
   last_error: string | null
-  /** Set by jobs that count their tries themselves, in place of `attempts`, `retry` and `last_error`. */
+  /** Set by jobs that count their attempts themselves, in place of `attempts`, `retry` and `last_error`. */
   progress?: JobProgress
   created_at: string
-  /** When its next try was last put off; absent before its first try. */
+  /** Time of the last postponement. Absent before the first attempt. */
   put_off_at?: string
-  /** Of a job that has a gate: who asked for it, where somebody did. */
+  /** The requester of a gated job, if there is one. */
   requester?: Requester
-  /** It was hastened while a node held it. */
+  /** True if the job was hastened while a node held it. */
   hastened?: boolean
   /** The paused organization of a parked job. */
   parked_for?: string
-  /** Of a job that waits or waited for a person. */
+  /** Set for a job with an approval, pending or decided. */
   approval_id?: string
-  /** Headers of the trace in which it was asked for; absent without one. */
+  /** Trace headers of the request. Absent without a trace. */
   trace?: Record<string, string>
 }
 
-/** Where jobs wait: one document a job, gone when it is done. */
+/** The stored jobs: one document for each job, deleted when the job is done. */
 export const JobCollection = defineCollection<JobDocument>()({
   name: "jobs",
   scope: "global",
@@ -58,7 +58,7 @@ export const JobCollection = defineCollection<JobDocument>()({
   },
 })
 
-/** Lanes of one type, and of one organization in it, lie next to each other. */
+/** Returns the lane. Lanes of one type, and of one organization in the type, are adjacent. */
 export function laneOf(type: string, organization: string | null, key = ""): string {
   return `${type}/${organization ?? ""}/${key}`
 }

@@ -1,4 +1,4 @@
-// Jobs that a clock which was ahead has put off too far: each becomes due as long from now as it was to wait.
+// Corrects jobs postponed too far by a clock that was ahead. Each keeps its wait, counted from now.
 import { maxSkewMs } from "../contract/cluster.ts"
 import type { Store } from "../contract/store.ts"
 import { StagedWork } from "../contract/unit-of-work.ts"
@@ -14,7 +14,7 @@ export interface LateJobsArgs {
 
 const perCommit = 500
 
-/** Returns how many jobs it has brought forward. */
+/** Returns the number of corrected jobs. */
 export async function bringForward({ store, ids, leaseMs }: LateJobsArgs, now: number): Promise<number> {
   const late = { state: "queued", run_at: { $gt: timestamp(now + maxSkewMs) } }
   let count = 0
@@ -37,7 +37,7 @@ function correctedTimes(
   now: number,
   leaseMs: number,
 ): Partial<Pick<JobDocument, "run_at" | "created_at" | "put_off_at">> | undefined {
-  // The node that holds it, if there is one, renews the lease before its end.
+  // A node that holds the job renews the lease before its end.
   if (held_by !== "") return Date.parse(run_at) > now + leaseMs + maxSkewMs ? { run_at: timestamp(now + leaseMs) } : undefined
   const written = Date.parse(put_off_at ?? created_at)
   if (written <= now + maxSkewMs) return undefined

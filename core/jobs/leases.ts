@@ -1,5 +1,5 @@
-// Which node holds a job, as the store has it: claimed when its lease has run out, renewed while it is held, given back.
-// Each is a commit of its own, and fails where another node was quicker.
+// Leases of jobs in the store: claimed after expiry, renewed while held, and released. Each change is its own commit and
+// fails if another node was faster.
 import type { Store } from "../contract/store.ts"
 import { StagedWork } from "../contract/unit-of-work.ts"
 import { type Clock, timestamp } from "../kernel/clock.ts"
@@ -14,9 +14,9 @@ export interface LeasesArgs {
 }
 
 const perCommit = 500
-/** A job that was held at more ends of processes may be their cause. It waits, so that the service can be up meanwhile. */
+/** A job held during more process ends may be their cause. It waits, so the service can run meanwhile. */
 const maxTakeovers = 2
-/** By so much the clock may have been set back since the lease began. */
+/** The clock may have been set back by this much since the lease began. */
 const maxSkewMs = 60_000
 
 export class Leases {
@@ -26,7 +26,7 @@ export class Leases {
     this.#args = args
   }
 
-  /** The job as it is held now; undefined where it is gone or another node has it. */
+  /** Claims the job and returns it. Returns undefined if the job is gone or held by another node. */
   async claim(doc: JobDocument): Promise<JobDocument | undefined> {
     const { clock, node, leaseMs } = this.#args
     const run_at = timestamp(clock.now() + leaseMs)
@@ -42,7 +42,7 @@ export class Leases {
     return { ...doc, ...held }
   }
 
-  /** Has the leases of other holders end now. Returns how many. For a store that belongs to one process, at its start. */
+  /** Ends the leases of other holders now. Returns their number. For a store of a single process, at its start. */
   async endOthers(types: Iterable<string>): Promise<number> {
     const { store, clock, node, leaseMs } = this.#args
     const now = timestamp(clock.now())
@@ -53,7 +53,7 @@ export class Leases {
       let work = new StagedWork(`${node}:end:${type}`)
       for await (const { id, held_by, takeovers = 0 } of store.open(JobCollection).stream(held, { sort: { run_at: 1 } })) {
         if (takeovers >= maxTakeovers) continue
-        // The holder stays, so that the next claim counts as a takeover.
+        // The holder remains stored, so the next claim counts as a takeover.
         work.in(JobCollection).update(id, { $set: { run_at: now } }, { where: { held_by }, optional: true })
         ended++
         if (work.writes.length < perCommit) continue
@@ -70,12 +70,12 @@ export class Leases {
     await this.#set("renew", ids, { run_at: timestamp(clock.now() + leaseMs) })
   }
 
-  /** Due at once, for any node with a free slot. */
+  /** Makes the jobs due at once, for any node with a free slot. */
   async release(ids: Iterable<string>): Promise<void> {
     await this.#set("release", ids, { run_at: timestamp(this.#args.clock.now()), held_by: "" })
   }
 
-  /** Of those that this node still holds. */
+  /** Affects only jobs still held by this node. */
   async #set(what: string, ids: Iterable<string>, $set: { run_at: string; held_by?: string }): Promise<void> {
     const { clock, node } = this.#args
     const work = new StagedWork(`${node}:${what}:${clock.monotonic()}`)

@@ -29,7 +29,7 @@ export class PausedJobs {
     args.pauses.onChange((organization) => this.#unpark(organization))
   }
 
-  /** Finds the ends of pauses during a stop of the service. */
+  /** Unparks jobs of pauses that ended while the service was stopped. */
   start(): void {
     this.#unparkAll().catch((error: unknown) => this.#args.log.warn("unpark", { err: error }, "parked jobs could not be read"))
   }

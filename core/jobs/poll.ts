@@ -1,4 +1,4 @@
-// When the store is looked at for due jobs: every so often, sooner where something is known to be due, one look at a time.
+// Polls the store for due jobs: at an interval, or earlier if a job is known to be due. Only one read runs at a time.
 
 import type { Clock } from "../kernel/clock.ts"
 import type { BoundedLog } from "../kernel/log.ts"
@@ -7,14 +7,14 @@ export interface PollArgs {
   readonly clock: Clock
   readonly everyMs: number
   readonly log: BoundedLog
-  /** Resolves to whether there is more to find at once. */
+  /** Resolves to true if another read should follow at once. */
   readonly look: () => Promise<boolean>
 }
 
 export class Poll {
   readonly #args: PollArgs
   #cancel: () => void = () => {}
-  /** Monotonic time of the next look. */
+  /** Monotonic time of the next read. */
   #due = Number.POSITIVE_INFINITY
   #looking: Promise<void> | undefined
   #stopped = true
@@ -28,7 +28,7 @@ export class Poll {
     this.soon(0)
   }
 
-  /** Resolves when the look in progress has ended. */
+  /** Resolves when the read in progress has ended. */
   async stop(): Promise<void> {
     this.#stopped = true
     this.#cancel()
@@ -36,7 +36,7 @@ export class Poll {
     await this.#looking
   }
 
-  /** Brings the next look forward to at most that far from now. */
+  /** Moves the next read forward to at most `milliseconds` from now. */
   soon(milliseconds: number): void {
     if (this.#stopped) return
     const { clock, everyMs } = this.#args

@@ -1,6 +1,6 @@
-// The durable queue. A job is a document, staged with the commit that asks for it. The node that commits a job holds it
-// from birth (its lease is part of the insert) and runs it at once; a job whose lease has run out, because its node died
-// or had no room, is claimed by whichever node has room first. At least once: a job may run twice, never not at all.
+// The durable queue. A job is a document, staged with the commit that requests it. The committing node holds the job from
+// the start (the insert contains the lease) and runs it at once. After an expired lease (the node died or had no room), the
+// first node with room claims the job. Jobs run at least once.
 import type { z } from "zod"
 import type { Json } from "../contract/collection.ts"
 import { defaultRetry, type EnqueueOptions, type JobQueue, type JobRef, Postponed } from "../contract/job.ts"
@@ -28,7 +28,7 @@ export interface QueueArgs extends AttemptArgs, Pick<PausedJobsArgs, "pauses"> {
   readonly onTakeover?: (type: string) => void
 }
 
-/** Jobs that are due again within this time are kept in memory until then. */
+/** A job due again within this time sleeps in memory until then. */
 const maxSleepMs = 60_000
 
 export class DurableQueue implements JobQueue {
@@ -39,12 +39,12 @@ export class DurableQueue implements JobQueue {
   readonly #held: HeldJobs
   readonly #log: BoundedLog
   readonly #poll: Poll
-  /** Committed just now, and without room. */
+  /** Jobs committed just now, without room. */
   readonly #excess: JobDocument[] = []
-  /** For the first attempts of jobs that were enqueued here. */
+  /** For the first attempts of jobs enqueued here. */
   readonly #remembered = new WeakMap<JobDocument, unknown>()
   readonly #running = new Map<string, { stop: AbortController; done: Promise<void> }>()
-  /** Ids of jobs that run, and were enqueued again meanwhile. */
+  /** Ids of running jobs that were enqueued again meanwhile. */
   readonly #repeated = new Set<string>()
   #cancelRenew: () => void = () => {}
   #releasing: Promise<void> = Promise.resolve()
@@ -78,7 +78,7 @@ export class DurableQueue implements JobQueue {
     return { waiting, running, sleeping }
   }
 
-  /** By organization, those that wait longest first. */
+  /** Shares by organization, longest wait first. */
   get shares(): ReturnType<HeldJobs["shares"]> {
     return this.#held.shares()
   }
@@ -135,7 +135,7 @@ export class DurableQueue implements JobQueue {
     work.afterCommit(() => this.#poll.soon(0))
   }
 
-  /** Takes the jobs of processes that have ended. To be called before `start`, if the store belongs to this process alone. */
+  /** Takes over the jobs of ended processes. For a store of a single process, before `start`. */
   async takeOver(): Promise<void> {
     const jobs = await this.#leases.endOthers(this.#args.jobs.keys())
     if (jobs > 0) this.#args.log.info({ jobs }, "took over the jobs of the process before")
@@ -148,7 +148,7 @@ export class DurableQueue implements JobQueue {
     this.#renewLater()
   }
 
-  /** Takes nothing new, gives what waits back to the store, and lets what runs finish until the deadline. */
+  /** Stops: claims no further jobs, returns waiting jobs to the store, and lets running jobs finish until the deadline. */
   async stop(deadlineMs: number): Promise<void> {
     this.#stopped = true
     this.#cancelRenew()
@@ -165,7 +165,7 @@ export class DurableQueue implements JobQueue {
     await this.#releasing
   }
 
-  /** Of many committed at once, those beyond the bound go back to the store. */
+  /** Of many jobs committed at once, jobs beyond the bound go back to the store. */
   #born(doc: JobDocument): void {
     if (this.#stopped || this.#held.hasRoom(doc)) {
       this.#take(doc)
@@ -175,7 +175,7 @@ export class DurableQueue implements JobQueue {
     setImmediate(() => {
       const given = this.#excess.splice(0)
       this.#release(given.map(({ id }) => id))
-      // Only then are they found.
+      // The released jobs can be claimed only after this commit.
       this.#releasing
         .then(() => {
           for (const { type } of given) this.#waits(type, 0)
@@ -194,13 +194,13 @@ export class DurableQueue implements JobQueue {
     else this.#fill()
   }
 
-  /** A job that the store keeps until it is due and there is room. */
+  /** Notes a job that stays in the store until it is due and there is room. */
   #waits(type: string, milliseconds: number): void {
     if (milliseconds <= 0) this.#claimer.noteDue(type)
     if (this.#held.wantsMore(type)) this.#poll.soon(Math.max(0, milliseconds))
   }
 
-  /** What does not run, also what was committed while the queue was being stopped. */
+  /** Returns all jobs except running ones to the store, including jobs committed during the stop. */
   #giveBack(): void {
     this.#release([...this.#excess.splice(0).map(({ id }) => id), ...this.#held.clear()])
   }
@@ -221,7 +221,7 @@ export class DurableQueue implements JobQueue {
     const [doc] = turn.items
     if (!doc) return
     const stop = new AbortController()
-    // Its lease may have expired while it waited here; another node may then have been at it.
+    // The lease may have expired during the wait, and another node may have run the job.
     const remembered = doc.run_at > timestamp(this.#args.clock.now()) ? this.#remembered.get(doc) : undefined
     this.#remembered.delete(doc)
     const known = this.#args.jobs.has(doc.type) ? doc.type : "unknown"
@@ -234,7 +234,7 @@ export class DurableQueue implements JobQueue {
       this.#held.release(doc)
       const repeated = this.#repeated.delete(doc.id)
       if (next) this.#again(doc.id, next)
-      // Its document is gone: one that is there was enqueued after that.
+      // The document of this run is gone, so an existing document was enqueued afterwards.
       else if (repeated) this.#reread(doc.id).catch(throwUncaught)
       this.#fill()
       if (this.#claimer.wantsMore(doc.type)) this.#poll.soon(0)
@@ -268,7 +268,7 @@ export class DurableQueue implements JobQueue {
     for (const turn of early) turn.onTurn(wake)
   }
 
-  /** On time regardless of jobs before it in the store: it is held already. */
+  /** Runs on time regardless of earlier jobs in the store, since the job is already held. */
   async #wake(id: string): Promise<void> {
     await this.#reread(id, () => this.#held.wake(id))
   }

@@ -1,6 +1,7 @@
-// The scheduler: a document for each schedule, and a timer to the earliest. A run is one commit that makes the job and
-// moves the schedule on, provided that it still stands at the time that was seen: of all nodes one succeeds. What was
-// missed while none was up is one late job, for the next time is looked for from now.
+// The scheduler: a document for each schedule, and a timer for the earliest. A run is one commit. It makes the job and advances
+// the
+// schedule, if the schedule still has the time read before. Only one node succeeds. Runs missed while all nodes were down become
+// one late job, since the next time is calculated from now.
 import type { z } from "zod"
 import { maxSkewMs } from "../contract/cluster.ts"
 import { type Document, defineCollection, type Json } from "../contract/collection.ts"
@@ -17,7 +18,7 @@ import { followingTime, nextTime } from "./cron.ts"
 import { withoutOrganization } from "./gated-job.ts"
 import { JobCollection } from "./jobs-collection.ts"
 
-/** `id` is the job's type and the schedule's own id. */
+/** `id` consists of the job's type and the schedule's own id. */
 export interface ScheduleDocument extends Document {
   type: string
   payload: Json
@@ -47,7 +48,7 @@ export interface SchedulerArgs {
   readonly pauses: Pauses
 }
 
-/** A schedule that another node made is found within this time after that node has died. */
+/** Maximum time until a schedule of a dead node is found. */
 const maxSleepMs = 30_000
 const retryMs = 1_000
 const maxDueAtOnce = 100
@@ -55,7 +56,7 @@ const maxDueAtOnce = 100
 export class DurableScheduler implements Scheduler {
   readonly #args: SchedulerArgs
   #cancel: () => void = () => {}
-  /** Monotonic time at which the timer looks next. */
+  /** Monotonic time of the timer. */
   #wakesAt = Number.POSITIVE_INFINITY
   #looking: Promise<void> = Promise.resolve()
   #stopped = true
@@ -80,14 +81,14 @@ export class DurableScheduler implements Scheduler {
     work.in(ScheduleCollection).remove(idOf(type, id), { optional: true })
   }
 
-  /** Brings the declared schedules up to date, and runs what is due. */
+  /** Updates the declared schedules and runs due schedules. */
   async start(): Promise<void> {
     this.#stopped = false
     await this.#keepDeclared()
     this.#wakeIn(0)
   }
 
-  /** Corrects schedules that a clock which was ahead has moved too far. Returns how many. */
+  /** Corrects schedules moved too far by a clock that was ahead. Returns their number. */
   async correct(now: number): Promise<number> {
     const { store, ids } = this.#args
     const work = new StagedWork(ids.uuid())
@@ -122,7 +123,7 @@ export class DurableScheduler implements Scheduler {
     return { id: idOf(type, id), type, payload: payload as Json, organization: organization ?? null, cron, timezone, next_at, declared }
   }
 
-  /** One that is unchanged keeps its time, which may have passed while the service was down. */
+  /** An unchanged schedule keeps its time, even if it passed while the service was down. */
   async #keepDeclared(): Promise<void> {
     const { store, ids, declared } = this.#args
     const stored = new Map((await store.open(ScheduleCollection).find({ declared: true })).map((one) => [one.id, one]))
@@ -142,7 +143,7 @@ export class DurableScheduler implements Scheduler {
     if (work.writes.length > 0) await work.commitTo(store)
   }
 
-  /** At a wall time, or sooner. */
+  /** Wakes at a wall time or earlier. */
   #wakeBy(time: number): void {
     this.#wakeIn(Math.max(0, time - this.#args.clock.now()))
   }
@@ -170,7 +171,7 @@ export class DurableScheduler implements Scheduler {
       let failed = false
       for (const schedule of due) failed = !(await this.#fired(schedule)) || failed
       const earliest = await schedules.first({}, { sort: { next_at: 1 } })
-      // One that fails stays the earliest, and must not be tried without a pause.
+      // A failing schedule remains the earliest, so its retry needs a pause.
       if (earliest && !failed) this.#wakeBy(Date.parse(earliest.next_at))
       this.#wakeIn(failed ? retryMs : maxSleepMs)
     } catch (error) {
@@ -179,7 +180,7 @@ export class DurableScheduler implements Scheduler {
     }
   }
 
-  /** Never rejects: a failure does not affect the others. */
+  /** Never rejects: a failure does not affect other schedules. */
   async #fired(schedule: ScheduleDocument): Promise<boolean> {
     try {
       await this.#fire(schedule)

@@ -152,8 +152,8 @@ export function orderPlugins<R>(
 }
 
 /**
- * Drops placeholders with invalid values. If a dropped setting is required, all settings are dropped. If settings of the plugin
- * are set, they are used unchanged.
+ * Checks the settings. Invalid placeholders are dropped, together with all other settings if the remaining ones are invalid. If
+ * an empty config is invalid too, the settings are used unchanged.
  */
 function checkSettings<R>(plugin: Plugin<R>, given: unknown, problems: string[], unset: readonly string[]): unknown {
   const value = given ?? {}
