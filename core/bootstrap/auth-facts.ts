@@ -1,9 +1,9 @@
-// What the compiler may know of a use of an auth mode before there is a pipeline: its verifier is prepared without
-// secrets and asked.
+// Facts about a use of an auth mode before a pipeline exists. The compiler prepares the mode's verifier without secrets and reads
+// its properties.
 import type { AnyAuthMode } from "../contract/auth-mode.ts"
 import type { AuthFacts } from "../pipeline/compile.ts"
 
-/** undefined when the mode cannot say without its dependencies or a secret. */
+/** Returns undefined if the mode needs its dependencies or a secret to answer. */
 export function authFacts(mode: AnyAuthMode, config: unknown): AuthFacts | undefined {
   try {
     return mode.prepare({ config, secrets: [], pipeline: { id: "", organization_id: "", owner_artifact_id: null }, deps: {} })

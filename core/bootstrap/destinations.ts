@@ -1,4 +1,4 @@
-// Offers the calls to other systems by destination, with their metrics.
+// Provides the calls to other systems by destination, with their metrics.
 import { Counter, Gauge } from "prom-client"
 import { Metrics } from "../contract/metrics.ts"
 import { Clock } from "../kernel/clock.ts"
@@ -6,7 +6,7 @@ import { type DestinationState, Destinations, WatchedDestinations } from "../ker
 import type { Container } from "../kernel/di.ts"
 import { Log } from "../kernel/log.ts"
 
-/** Organizations that are named; the others are "other". */
+/** Maximum number of organizations named in metrics. The others count as "other". */
 const maxNamed = 10
 
 export function provideDestinations(container: Container): void {

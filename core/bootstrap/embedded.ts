@@ -1,4 +1,4 @@
-// Whether the store is the embedded file, and where that lies.
+// Detects the embedded store and locates its files.
 import { join } from "node:path"
 import type { CoreConfig } from "../kernel/config-schema.ts"
 
@@ -6,7 +6,7 @@ export function isEmbedded({ storage }: CoreConfig): boolean {
   return storage.url === null || storage.url === ""
 }
 
-/** Files that tell that the folder had a store before: a new one is not made beside them. */
+/** Marker files of an earlier store. If they exist without a store, the service does not create an empty one. */
 export function tracesOfStore({ data_dir }: CoreConfig): string[] {
   return [join(data_dir, "master.key"), join(data_dir, "bootstrap.json")]
 }

@@ -1,4 +1,4 @@
-// The engine's surroundings: the sandbox, the compiler with what it is lent, the job queue and the schedule.
+// Provides the surroundings of the pipeline engine: the sandbox, the compiler, the job queue and the scheduler.
 import { join } from "node:path"
 import { Counter, Gauge, Histogram } from "prom-client"
 import { ClockMarks, ClockSetBacks, ClockWatch, type ClockWatchOptions } from "../cluster/clock-watch.ts"
@@ -39,7 +39,7 @@ const Watch = token<ClockWatch>("ClockWatch")
 const Queue = token<DurableQueue>("DurableQueue")
 const DueSchedules = token<DurableScheduler>("DurableScheduler")
 
-/** `sandbox` in place of one of its own, which a service has warm before the first event. */
+/** `sandbox` replaces the service's own. A service warms its sandbox before the first event. */
 export function provideWork(
   container: Container,
   registry: Registry,
@@ -136,7 +136,7 @@ export function provideWork(
 
 const QueueRunner = token<{ queue: DurableQueue; scheduler: DurableScheduler; watch: ClockWatch; config: CoreConfig }>("QueueRunner")
 
-/** Starts taking jobs once everything they use has started; stops before any of it does. */
+/** Starts claiming jobs after all their services have started. Stops before any of them. */
 export function provideRunner(container: Container): void {
   container.provide(QueueRunner, {
     inject: { queue: Queue, scheduler: DueSchedules, watch: Watch, config: Settings, store: Store, ids: Ids },

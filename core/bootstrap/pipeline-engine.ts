@@ -1,4 +1,4 @@
-// What the pipeline engine is made of: the processor of events, its sources, and what they share.
+// The parts of the pipeline engine: the processor of events, its sources, and their shared services.
 import type { AnyAction } from "../contract/action.ts"
 import { AuthModes, type InboundRequest } from "../contract/auth-mode.ts"
 import { Live } from "../contract/channel.ts"
@@ -84,7 +84,7 @@ export interface EngineArgs extends Deps<typeof needs> {
   readonly backoff: DeferredServices["backoff"]
 }
 
-/** Everything the three services share; made once. */
+/** The shared parts of the three services, created once. */
 export class Engine {
   readonly pipelines: LoadedPipelines
   readonly internal: InternalSource
@@ -227,7 +227,7 @@ export class Engine {
       retryDeferred({ store, queue: container.get(JobQueue), at: pipelineAt, entryChanged }, stored, executionId, work)
   }
 
-  /** An event that comes in by another way than the endpoint's own, with what it needs to be verified. */
+  /** Receives an event over another way than the endpoint, with the data for its verification. */
   async receive(endpointId: string, request: InboundRequest): Promise<ReceivedResponse> {
     const loaded = await this.pipelines.byEndpoint(endpointId)
     if (loaded?.stored.document.state !== "active" || loaded.intake)
@@ -238,7 +238,7 @@ export class Engine {
   }
 }
 
-/** True for the answer of an accepted event whose pipeline does not `respond`. */
+/** Returns true for the standard answer of an accepted event, if the pipeline has no `respond`. */
 function isDefault({ status, body }: HttpAnswer): boolean {
   return status === 200 && /^\{"status":"accepted","execution_id":"[0-9a-f-]{36}"\}$/.test(body)
 }

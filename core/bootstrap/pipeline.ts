@@ -1,5 +1,5 @@
-// The services of the pipeline engine that other modules use: PipelineEngine, InboundHandler, DeferredServices, and the
-// erasure of payloads.
+// The pipeline engine's services for other modules: PipelineEngine, InboundHandler, DeferredServices, and the erasure of
+// payloads.
 
 import { Leases } from "../contract/cluster.ts"
 import { JobQueue } from "../contract/job.ts"

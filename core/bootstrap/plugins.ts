@@ -1,5 +1,5 @@
-// The plugins that ship and those that the configuration names, and what they declare. Declarations alone need no store
-// and no port: the command reads them to write schemas and documentation.
+// Loads the shipped and the configured plugins with their declarations. Declarations need no store and no port. Commands
+// read them to write schemas and documentation.
 import { join, resolve } from "node:path"
 import type { AnyPlugin, Registrar } from "../contract/registrar.ts"
 import { registerPlugin } from "../contract/registrar.ts"
@@ -10,26 +10,26 @@ import { findPlugins, type OrderedPlugin, orderPlugins } from "../kernel/loader.
 import { reasonConflicts } from "../kernel/reasons.ts"
 import { Registry } from "../kernel/registry.ts"
 
-/** The folder that holds `core/`: where the plugins and pipelines that ship with the framework are. */
+/** The folder of `core/`, with the shipped plugins and pipelines. */
 export const frameworkRoot = resolve(import.meta.dirname, "../..")
 
-/** False where the framework is the package that was built of it. */
+/** False if the framework is the built package. */
 export const frameworkIsSource = import.meta.filename.endsWith(".ts")
 
-/** Always loaded, for any configuration. */
+/** Always loaded, with any configuration. */
 const shippedPlugins = join(frameworkRoot, "plugins")
 
 export interface LoadPluginsArgs {
   readonly config: CoreConfig
-  /** What relative folders are relative to, before the framework's own. */
+  /** Base folder of relative folders, before the framework's own. */
   readonly root: string
-  /** Plugins beside those that ship and those that the configuration names; one of these is not loaded twice. */
+  /** Plugins in addition to the shipped and the configured ones. A plugin in several lists is loaded once. */
   readonly plugins?: readonly AnyPlugin[]
 }
 
 export type LoadedPlugin = OrderedPlugin<Registrar>
 
-/** Found, their settings checked, each after what it needs. Throws BootError with every problem. */
+/** Finds the plugins, checks their settings, and orders each after its needs. Throws BootError with every problem. */
 export async function loadPlugins({ config, root, plugins = [] }: LoadPluginsArgs): Promise<LoadedPlugin[]> {
   const problems: string[] = []
   const paths = [shippedPlugins, ...config.plugins.paths]
@@ -59,7 +59,7 @@ export interface Declarations {
   readonly registry: Registry
 }
 
-/** What the plugins declare. No service is created, so nothing is opened. */
+/** Returns the declarations of all plugins. No service is created, so no file or connection is opened. */
 export async function loadDeclarations(args: LoadPluginsArgs): Promise<Declarations> {
   const plugins = await loadPlugins(args)
   const registry = new Registry()

@@ -1,5 +1,6 @@
-// Faults that no code handled. A rejection of one request fails this request. Any other fault ends the process: the state
-// behind it is unknown. The supervisor starts the next process.
+// Handles faults that no code caught. A rejection in a request fails only this request. Any other fault ends the process, since
+// its
+// state is unknown. The supervisor starts the next process.
 import type { Logger } from "../kernel/log.ts"
 import { currentRequest } from "../kernel/request-scope.ts"
 
@@ -11,7 +12,7 @@ export interface Faulty {
   kill?(): void
 }
 
-/** Longest drain after a fault. */
+/** Maximum drain time after a fault. */
 const maxDrainMs = 10_000
 
 export function handleProcessFaults(service: Faulty): void {

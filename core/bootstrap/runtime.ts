@@ -1,5 +1,5 @@
-// The composition root: plugins, storage, engine and surfaces in one container. The only place that knows all folders of
-// core; main.ts, cli.ts and testing.ts come in through here. Every failure at start is found here, in one report.
+// The composition root: plugins, storage, engine and surfaces in one container. Only this part depends on all folders of
+// core. main.ts, cli.ts and testing.ts start here. All start failures are collected here in one report.
 import { mkdirSync } from "node:fs"
 import { collectDefaultMetrics, Registry as MetricsRegistry } from "prom-client"
 import type { WorkerPlace } from "../cluster/worker.ts"
@@ -29,24 +29,24 @@ export interface BuildArgs {
   readonly config: CoreConfig
   readonly log: Logger
   readonly clock?: Clock
-  /** Plugins beside those that the configuration names. */
+  /** Plugins in addition to the configured ones. */
   readonly plugins?: readonly AnyPlugin[]
-  /** What relative folders in the configuration are relative to, before the framework's own. */
+  /** Base folder of relative folders in the configuration, before the framework's own. */
   readonly root?: string
   readonly production?: boolean
-  /** Takes what would leave the service, in place of the world. */
+  /** Receives outgoing mail and calls in place of other systems. */
   readonly capture?: OutgoingCapture
-  /** Hears of each live message that is committed and new, beside its subscribers. */
+  /** Called for each new committed live message, in addition to its subscribers. */
   readonly onBroadcast?: (organization: string, message: LiveMessageDocument) => void
-  /** Set where this is one of several workers. */
+  /** Set if this process is one of several workers. */
   readonly worker?: WorkerPlace
-  /** False: no HTTP server is made, and nothing listens. */
+  /** False: no HTTP server is created. */
   readonly serve?: boolean
-  /** To use in place of one of its own; it is stopped with the rest. */
+  /** Replaces the service's own sandbox. It stops with the other services. */
   readonly sandbox?: Sandbox | undefined
-  /** False: the sandbox's process starts with the first program that runs, which saves it where none does. */
+  /** False: the sandbox process starts with the first program. Saves the start for commands without programs. */
   readonly warmSandbox?: boolean
-  /** In place of a service's own limits. */
+  /** Replaces a service's default limits. */
   readonly storagePatience?: StoragePatience
 }
 
@@ -55,7 +55,7 @@ export interface Runtime {
   readonly registry: Registry
   readonly config: CoreConfig
   readonly log: Logger
-  /** The address once it listens. */
+  /** The address, final once the service listens. */
   readonly listening: ListeningHooks
   start(): Promise<void>
   stop(): Promise<void>
@@ -63,7 +63,7 @@ export interface Runtime {
 
 export { frameworkRoot } from "./plugins.ts"
 
-/** Loads plugins and creates every service; nothing is opened or started yet. Throws BootError with every problem. */
+/** Loads plugins and creates every service. No service starts or opens files yet. Throws BootError with every problem. */
 export async function buildRuntime(args: BuildArgs): Promise<Runtime> {
   const { config, log, clock = systemClock, root = process.cwd(), production = process.env["NODE_ENV"] === "production" } = args
   const container = new Container()
@@ -102,7 +102,7 @@ export async function buildRuntime(args: BuildArgs): Promise<Runtime> {
   return { container, registry, config, log, listening, start: () => app.start(), stop: () => app.stop() }
 }
 
-/** Observed once, since what observes the process runs until it ends. */
+/** Created once, since process metrics run until the process ends. */
 let ofProcess: MetricsRegistry | undefined
 
 function metricsRegistry(): Metrics {

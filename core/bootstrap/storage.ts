@@ -1,5 +1,5 @@
-// Which store, from the configuration: the embedded SQLite file by default, MongoDB by URL; and with it how nodes keep
-// each other current.
+// Chooses the store from the configuration: the embedded SQLite file by default, or MongoDB by URL. Also chooses the cache
+// invalidation between nodes.
 import { Counter, Histogram } from "prom-client"
 import { createClusterInvalidation } from "../cluster/cluster.ts"
 import { clusterCollections } from "../cluster/collections.ts"
@@ -27,34 +27,34 @@ import { MasterKeys } from "./vault.ts"
 
 interface Chosen {
   readonly driver: StorageDriver
-  /** Set where several nodes may share the store. */
+  /** Set if several nodes may share the store. */
   readonly feed: (() => CommitFeed) | undefined
-  /** Carries live messages between nodes; to be asked for once storage has started. */
+  /** Carries live messages between nodes. Call it after storage has started. */
   readonly liveAdapter: (() => LiveAdapter) | undefined
   readonly limits: Partial<GroupCommitLimits>
 }
 
-/** On MongoDB several groups are in progress at once, and groups this large leave commits for each of them. */
+/** MongoDB commits several groups concurrently. A bound on the group size leaves commits for each of them. */
 const mongoGroup = 128
-/** About as long as an election takes by default. */
+/** About the default time of an election. */
 const mongoWaitMs = 10_000
 
 export const Driver = token<Chosen>("StorageDriver")
-/** The store as it is before anything is read from it, for what comes before the services. */
+/** The store before its first read, for code that runs before the services. */
 export const Opened = token<StartedStore>("StartedStore")
-/** Holds once the master key was proven to be that of the store. */
+/** Available once the master key has been verified against the store. */
 export const CheckedMasterKey = token<unknown>("CheckedMasterKey")
 const OwnLeases = token<Leases & { start(): Promise<void> }>("OwnLeases")
 
-/** How long storage is waited for, in milliseconds. */
+/** Timeouts of storage, in milliseconds. */
 export interface StoragePatience {
-  /** A node that has not heard from the store for so long refuses work. */
+  /** A node without contact to the store for this long refuses work. */
   readonly leaseMs: number
-  /** A read takes no longer, unless it says so itself. */
+  /** Default deadline of a read. */
   readonly readMs: number
 }
 
-/** Throws BootError where `storage.url` names none. */
+/** Throws BootError if `storage.url` is no supported storage. */
 export async function provideStorage(
   container: Container,
   registry: Registry,
@@ -73,7 +73,7 @@ export async function provideStorage(
         collections: declaredIn(registry),
         clock,
         observe: observer(metrics),
-        // Clocks of tests are moved while commits wait.
+        // Tests move their clocks while commits wait.
         limits: { ...chosen.limits, ...(patience && { waitMs: Number.POSITIVE_INFINITY }) },
         ...(patience && { readDeadlineMs: patience.readMs }),
       }),
@@ -81,7 +81,7 @@ export async function provideStorage(
     stop: (store) => store.stop(),
   })
   registry.add(Collections, MasterKeysCollection, "core")
-  // Before any service seals or opens anything.
+  // Runs before any service seals or opens a secret.
   container.provide(CheckedMasterKey, {
     inject: { store: Opened, keys: MasterKeys, vault: Vault },
     create: (deps) => deps,
@@ -122,7 +122,7 @@ export async function provideStorage(
 
 type Choose = (deps: { readonly config: CoreConfig; readonly clock: Clock; readonly log: Logger }) => Chosen
 
-/** MongoDB's driver takes a sixth of a command's start, so it is loaded where it is used only. */
+/** Loads the MongoDB driver only if it is used, since it takes a sixth of a command's start. */
 async function byUrl(url: string): Promise<Choose> {
   if (!/^mongodb(\+srv)?:\/\//.test(url)) {
     throw new BootError([
@@ -142,7 +142,7 @@ async function byUrl(url: string): Promise<Choose> {
   }
 }
 
-/** What the file tells of itself goes to the log. */
+/** Reports of the file go to the log. */
 function embedded({ config, clock, log }: Parameters<Choose>[0]): Chosen {
   const file = dataFile(config)
   const bounded = new BoundedLog(log, clock)

@@ -1,5 +1,5 @@
-// Gauges whose values come from the store: jobs, and the nodes of a cluster. A scrape waits for the store for a moment only.
-// What the store does not give in time is left out, and `millrace_metrics_from_store` says so.
+// Gauges with values from the store: jobs, and the nodes of a cluster. A scrape waits for the store only briefly. Late values are
+// left out, and `millrace_metrics_from_store` reports it.
 import { Gauge } from "prom-client"
 import { nodeKeptMs, nodes } from "../cluster/collections.ts"
 import type { Metrics } from "../contract/metrics.ts"
@@ -7,11 +7,11 @@ import type { Store } from "../contract/store.ts"
 import { JobCollection } from "../jobs/jobs-collection.ts"
 import { type Clock, giveUpAfter, timestamp } from "../kernel/clock.ts"
 
-/** More are not counted: a scrape must cost little, and so many of either are trouble. */
+/** Maximum count. A scrape must be cheap, and higher numbers indicate trouble anyway. */
 const maxCounted = 10_000
-/** A node that has not renewed its lease for so long is not counted. */
+/** A node without a renewal of its lease for this long is not counted. */
 const silentMs = 30_000
-/** For all reads of a scrape together. */
+/** Timeout of all reads of a scrape together. */
 const waitMs = 500
 
 export interface StoreGaugesArgs {
@@ -32,12 +32,12 @@ interface Figures {
   readonly nodes: number
 }
 
-/** Every node reports the same figures of the store, so the largest figure is the one of all. */
+/** Registers the gauges. Every node reports the same values of the store, so use the maximum over nodes. */
 export function measureStore(args: StoreGaugesArgs): void {
   const { clock, metrics, node } = args
   let reading: Promise<Figures | undefined> | undefined
   const figures = () => {
-    // Gauges of one scrape share one reading. A reading that hangs is not repeated.
+    // Gauges of one scrape share one reading. A hanging reading is not repeated.
     reading ??= readFigures(args)
       .catch(() => undefined)
       .finally(() => {
@@ -114,7 +114,7 @@ async function readFigures({ store, clock, types, clustered }: StoreGaugesArgs):
   return { jobs: new Map(await Promise.all(states)), overdue: new Map(await Promise.all(overdue)), nodes: await live }
 }
 
-/** Resolves with undefined after the time that a scrape waits. */
+/** Resolves to undefined after the timeout of a scrape. */
 async function within<T>(clock: Clock, reading: Promise<T | undefined>): Promise<T | undefined> {
   let cancel = () => {}
   const late = new Promise<undefined>((resolve) => {

@@ -1,4 +1,4 @@
-// The surfaces: REST with its documents, live updates, and the HTTP server that starts last and stops first.
+// The surfaces: REST with its documents, live updates, and the HTTP server. The server starts last and stops first.
 import { LocalRateLimiter } from "../cluster/local-rate-limiter.ts"
 import type { WorkerPlace } from "../cluster/worker.ts"
 import { Authenticator, sessionCookieOf } from "../contract/caller.ts"
@@ -153,7 +153,7 @@ export function provideCalls(
         endpointsTopic: pipelineTopic,
         viewerTokens: () => (container.has(ViewerTokens) ? container.get(ViewerTokens) : undefined),
         ownerOfEndpoint: async (endpoint) => {
-          // Resolved when a socket connects: the provider of pipelines may itself inject Live.
+          // Resolved when a socket connects, because the provider of pipelines may itself inject Live.
           const pipeline = await container.get(PipelineSource).byEndpoint(endpoint)
           return pipeline?.document.state === "active" ? { organization: pipeline.organization.id, pipeline: pipeline.id } : undefined
         },
@@ -238,7 +238,7 @@ export function provideServer(
         ...config.server,
         metrics: new MetricsPage({ ...config.metrics, production }, worker?.metricsOfAll(metrics) ?? metrics),
         connections: new Connections({ metrics, clock: deps.clock, log: deps.log }),
-        // One process owns the embedded file: a balancer has no other node to send to.
+        // A single process owns the embedded file, so a balancer has no other node.
         leaveMs: isEmbedded(config) ? 0 : config.server.leave_ms,
         drainMs: config.server.drain_ms,
         live: sockets.upgrade,
@@ -249,11 +249,11 @@ export function provideServer(
   })
 }
 
-/** Where the service listens, and who wants to know. */
+/** The service's address, with the callbacks of plugins at the start of listening. */
 export class ListeningHooks implements Listening {
-  /** `http://HOST:PORT`; as configured until it is bound. */
+  /** `http://HOST:PORT`. The configured address until the port is bound. */
   url: string
-  /** What plugins had to say, once listening. */
+  /** Greetings of plugins, available once the service listens. */
   readonly greetings: string[] = []
   readonly #hooks: Parameters<Listening["onListening"]>[0][] = []
 

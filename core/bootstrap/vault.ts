@@ -1,4 +1,4 @@
-// The vault, from the configured master key or the one kept in the data folder.
+// The vault, with the configured master key or the key in the data folder.
 import { BootError, type CoreConfig, Settings } from "../kernel/config.ts"
 import { type Container, token } from "../kernel/di.ts"
 import { type MasterKeys as LoadedKeys, loadMasterKeys } from "../kernel/master-keys.ts"

@@ -21,14 +21,14 @@ export interface ChildProgram extends PeerProgram {
   readonly parameters?: readonly string[]
   readonly env?: Readonly<Record<string, string>>
   readonly limits?: ChildLimits
-  /** Readable folders and packages under Node's permissions. Without them the child has the permissions of the service's user. */
+  /** Folders and packages readable under Node's permissions. Without them the child has the permissions of the service's user. */
   readonly files?: { readonly read: readonly string[]; readonly packages: readonly string[] }
-  /** Folder of compiled code, which the child writes. It shortens a start. */
+  /** Folder for compiled code, written by the child. It shortens a start. */
   readonly codeCache?: string | undefined
   readonly cwd?: string
   /** Default: error output, and the channel of messages. */
   readonly stdio?: readonly IOType[]
-  /** Starts a group of processes, which is measured and killed as a whole. */
+  /** Starts a process group. The group is measured and killed as a whole. */
   readonly ownGroup?: boolean
 }
 
@@ -172,7 +172,7 @@ function spawned({ main, flags = [], parameters = [], env, files, codeCache, ...
 const require = createRequire(import.meta.url)
 const project = fileURLToPath(new URL("../../package.json", import.meta.url))
 
-/** The folder of all packages around this one, as it really lies. */
+/** Returns the real path of the folder of all packages around this one. */
 function folderOfPackage(name: string): string {
   const path = require.resolve(name)
   return path.slice(0, path.lastIndexOf("node_modules") + "node_modules/".length)
