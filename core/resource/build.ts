@@ -266,7 +266,7 @@ function withDefault(schema: z.ZodType, field: string, defaults: Fields): z.ZodT
   return defaults[field] === undefined ? schema.optional() : schema.default(defaults[field])
 }
 
-/** The caller has an organization: no operation of a resource is open to a person without one. */
+/** The caller always has an organization, since no operation of a resource is open to a person without one. */
 function declared<T extends { handle(call: Call): Promise<unknown> }>(operation: T): AnyOperation {
   return defineOperation(operation as unknown as AnyOperation)
 }

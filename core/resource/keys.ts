@@ -12,12 +12,15 @@ export function slugFrom(from: string, former?: FormerSlugsSpec): Key<"slug", Sl
   return { field: "slug", from, ...(former && { former }), input: { slug } }
 }
 
-/** The caller gives the key at the creation, for example the `key` of an agent. */
+/** The caller sets the key at the creation, for example the `key` of an agent. */
 export function givenKey<const K extends string, V extends z.ZodType<string>>(field: K, schema: V): Key<K, Record<K, V>> {
   return { field, input: { [field]: schema } as Record<K, V> }
 }
 
-/** The caller gives a name at the creation, such as a phone number. The id follows from the name. The schema brings the name into one form. `beside` are further inputs of the creation. */
+/**
+ * The caller sets a name at the creation, such as a phone number. The id derives from the name. The schema normalizes the name.
+ * `beside` has further inputs of the creation.
+ */
 export function namedKey<const K extends string, V extends z.ZodType<string, string>, E extends Shape = Record<never, never>>(
   field: K,
   schema: V,
@@ -27,7 +30,7 @@ export function namedKey<const K extends string, V extends z.ZodType<string, str
   return { field, input: { [field]: schema, ...beside } as Record<K, V> & E, ...given }
 }
 
-/** The id alone names an item. */
+/** The id alone identifies an item. */
 export const byId: Key<"id", Record<never, never>> = { field: "id", input: {} }
 
 /** The path field of operations on one item. */

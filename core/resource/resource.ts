@@ -1,5 +1,5 @@
 // A resource: one declaration makes a collection, the operations list, get, create, update and delete, and the reason
-// `<name>_not_found`. Further operations stand beside the resource.
+// `<name>_not_found`. Further operations are declared beside the resource.
 import type { z } from "zod"
 import type { CollectionSpec } from "../contract/collection.ts"
 import type { Timestamp, Uuid } from "../contract/fields.ts"

@@ -1,4 +1,4 @@
-// What a plugin declares of a resource. `resource.ts` makes the collection, the operations and the reason of it.
+// A plugin's declaration of a resource. `resource.ts` makes the collection, the operations and the reason from it.
 import type { z } from "zod"
 import type { Caller } from "../contract/caller.ts"
 import type { CollectionSpec, Document } from "../contract/collection.ts"
@@ -14,7 +14,7 @@ import type { FormerSlugsSpec } from "./former-slugs.ts"
 export type Shape = Readonly<Record<string, z.ZodType>>
 /** Values of a shape, as they are stored. */
 export type Values<S extends Shape> = { -readonly [P in keyof S]: z.output<S[P]> }
-/** Defaults of a creation. The hook `start` gives the value of an undefined default. */
+/** Defaults of a creation. If a default is undefined, the hook `start` returns the value. */
 export type Defaults<F extends Shape> = { readonly [P in keyof F]?: z.input<F[P]> | undefined }
 
 /** The key of an item in a path: a slug, a key of the caller, or the id. A UUID always works. */
@@ -23,14 +23,14 @@ export interface Key<K extends string, I extends Shape> {
   readonly field: K
   /** Input of the creation. */
   readonly input: I
-  /** Field that gives the slug. The caller may give another. */
+  /** Source field of the slug. The caller may send another slug. */
   readonly from?: string
   readonly former?: FormerSlugsSpec
-  /** Id of every item. It follows from the key. */
+  /** Id of every item, derived from the key. */
   idOf?(organization: string, key: string): string
-  /** Id of a new item alone. The field of the key finds the item. */
+  /** Id of a new item only. The key field finds the item. */
   idOfNew?(organization: string, key: string): string
-  /** Error of a second item with the same key. `slug_taken` unless given. */
+  /** Error of a second item with the same key; default `slug_taken`. */
   taken?(key: string): Error
 }
 
@@ -76,12 +76,12 @@ export interface OwnTokens extends TokenRecord {
   readonly ids: Token<Ids>
 }
 
-/** What a hook receives. */
+/** The arguments of a hook. */
 export interface HookArgs<R extends TokenRecord> {
   readonly organization: string
   readonly caller: Caller
   readonly deps: Deps<R & OwnTokens>
-  /** Stage further changes here; they are committed with the change itself. */
+  /** Stage further changes here. They are committed with the change itself. */
   readonly work: UnitOfWork
   /** The container. Its id is empty for a resource of the organization. */
   readonly container: Container
@@ -146,7 +146,7 @@ export interface ResourceSpec<
   readonly name: N
   /** Name of the list in answers, such as `personas`. Operations begin with it if there is no area. */
   readonly plural: L
-  /** The noun in messages and summaries. The name with spaces unless given. */
+  /** The noun in messages and summaries; default: the name with spaces. */
   readonly word?: string
   /** Operations are `<area>.<verb>_<name>`. Without it they are `<plural>.<verb>`. */
   readonly area?: string
@@ -170,7 +170,7 @@ export interface ResourceSpec<
   readonly defaults: D
   /** Optional inputs of creations and changes. Documents do not store them, and hooks read them. The value of an answer changes nothing. */
   readonly inputs?: E
-  /** Operations that the resource does not have. Without a deletion no item gets into the trash. */
+  /** Operations to leave out. Without a deletion no item enters the trash. */
   readonly omit?: readonly O[]
   /** Writable fields of a change alone. A new item has their defaults, or the values of `start`. */
   readonly later?: readonly Y[]
@@ -186,13 +186,13 @@ export interface ResourceSpec<
   complete?(item: Stored<K, F, S, H>, args: AnswerArgs<R>): Promise<Partial<Values<S>>>
   /** Names of hidden fields. No answer shows them. */
   readonly hidden?: readonly (keyof H & string)[]
-  /** Answers of create and update hold the item under this name. */
+  /** Answers of create and update have the item in this field. */
   readonly wrapped?: W
   readonly columns: readonly string[]
   readonly list?: {
     /** Conditions of a caller. An empty condition is ignored. */
     readonly filters?: Q
-    /** Newest first unless given. */
+    /** Default: newest first. */
     readonly sort?: Sort
     /** REST callers receive the whole list, and each page has `total`. */
     readonly isWhole?: true
@@ -203,7 +203,7 @@ export interface ResourceSpec<
   readonly change: { readonly [Q in keyof F]?: z.input<F[Q]> }
   readonly verbs?: { readonly [V in Verb]?: VerbSpec }
   readonly inject?: R
-  /** Refuses contradictory fields. Gets all fields of a new, changed or restored item. */
+  /** Refuses contradictory fields. Receives all fields of a new, changed or restored item. */
   check?(fields: Values<F>, args: CheckArgs<R, Stored<K, F, S, H>, F>): Promise<void> | void
   /** Refusal of a reserved key. A generated key avoids reserved keys. */
   reserved?(key: string, args: HookArgs<R>): Error | undefined

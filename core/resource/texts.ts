@@ -32,7 +32,7 @@ interface Exemplary {
   readonly change: Readonly<Record<string, unknown>>
 }
 
-/** Examples of an operation. Those on one item are given the item of the first example. */
+/** Examples of an operation. Examples for one item use the item of the first example. */
 export function examplesOf(
   verb: Verb,
   named: Named,

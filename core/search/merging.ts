@@ -1,13 +1,13 @@
-// Chooses the segments to merge: eight of one size become one, so that a search reads few of them.
+// Selects segments to merge: eight segments of one size become one, so a search reads few segments.
 
 export const mergedAtOnce = 8
 
 export interface MergeRule<S> {
   /** A segment of this many items is not merged further. */
   readonly maxSize: number
-  /** Items that one segment holds at most. */
+  /** Maximum number of items in a segment. */
   readonly maxMerged?: number
-  /** Only segments of one group are merged. Default: all are. */
+  /** Only segments of the same group are merged. Default: a single group. */
   readonly groupOf?: (segment: S) => string
 }
 

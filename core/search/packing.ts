@@ -1,4 +1,4 @@
-// Whole numbers below 2^32 in one byte to five: seven bits in each, the lowest first. Gaps between postings are mostly one byte.
+// Packs integers below 2^32 into one to five bytes: seven bits per byte, lowest first. Most gaps between postings need one byte.
 
 export class NumberWriter {
   #bytes = Buffer.allocUnsafe(8_192)
@@ -18,7 +18,7 @@ export class NumberWriter {
     this.#bytes[this.length++] = left
   }
 
-  /** The numbers so far. They share their memory with the writer. */
+  /** Returns the bytes written so far. They share memory with the writer. */
   bytes(): Buffer {
     return this.#bytes.subarray(0, this.length)
   }
@@ -54,7 +54,7 @@ export class NumberReader {
   }
 }
 
-/** UUIDs in sixteen bytes each. */
+/** Bytes of a packed UUID. */
 export const uuidBytes = 16
 
 export function packUuids(ids: readonly string[]): Buffer {
@@ -66,7 +66,7 @@ export function uuidsIn(bytes: Uint8Array): string[] {
   return Array.from({ length: Math.floor(bytes.length / uuidBytes) }, (_, at) => uuidOf(hex, 2 * uuidBytes * at))
 }
 
-/** Returns undefined beyond the last one. */
+/** Returns undefined beyond the last UUID. */
 export function uuidAt(bytes: Uint8Array, at: number): string | undefined {
   const end = (at + 1) * uuidBytes
   return end > bytes.length ? undefined : uuidOf(hexOf(bytes.subarray(end - uuidBytes, end)), 0)

@@ -1,23 +1,24 @@
-// Postings of tokens: hashes of 32 bits, each with the items that hold it. They are cut into parts by the first bits of the token,
-// so that a search reads one small part of each segment.
+// Postings of tokens: 32-bit hashes with the items containing them. Postings are divided into parts by the first bits of the
+// token,
+// so a search reads one small part of each segment.
 import { NumberReader, NumberWriter } from "./packing.ts"
 
-/** Of a token that many items hold, the newest. */
+/** Maximum number of postings of a token. Only the newest are stored. */
 const maxPostings = 256
 const ordinals = 2 ** 20
 const postingsPerPart = 1_024
 
-/** What one segment has of a token: in how many items it stands, and the ordinals of the newest of them, in order. */
+/** The posting of a token in one segment: its number of items, and the ordinals of the newest items, in order. */
 export interface Posting {
   readonly token: number
   readonly count: number
   readonly ordinals: readonly number[]
 }
 
-/** Tokens with the same first bits are sorted together: a sort of a whole segment would hold the main thread. */
+/** Tokens are sorted in buckets by their first bits. Sorting a whole segment at once would block the main thread. */
 const bucketBits = 8
 
-/** Gathers tokens of items, in the order of their ids. */
+/** Collects the tokens of items, in the order of their ids. */
 export class Postings {
   readonly #buckets = Array.from({ length: 2 ** bucketBits }, () => new Pairs())
 
@@ -25,7 +26,7 @@ export class Postings {
     this.#buckets[partOf(token, bucketBits)]?.add(token * ordinals + ordinal)
   }
 
-  /** In the order of tokens. The work is done in pieces, as postings are read. */
+  /** Returns the postings in token order. Sorts bucket by bucket, as postings are read. */
   *sorted(): Generator<Posting> {
     for (const bucket of this.#buckets) yield* postingsOf(bucket.sorted())
   }
@@ -74,7 +75,7 @@ function cut(token: number, found: number[]): Posting {
   return { token, count: found.length, ordinals: found.slice(-maxPostings) }
 }
 
-/** How many first bits of a token name its part. */
+/** Returns the number of first bits that identify a token's part. */
 export function bitsFor(postings: number): number {
   return Math.max(0, Math.min(16, Math.ceil(Math.log2(postings / postingsPerPart))))
 }
@@ -83,7 +84,7 @@ export function partOf(token: number, bits: number): number {
   return bits === 0 ? 0 : token >>> (32 - bits)
 }
 
-/** Of postings in the order of tokens: parts that hold any, each with its number. */
+/** Divides postings in token order into parts. Yields each nonempty part with its number. */
 export function* parts(postings: Iterable<Posting>, bits: number): Generator<{ part: number; base64: string }> {
   let current = -1
   let before = 0
@@ -117,7 +118,7 @@ export function* readPart(base64: string): Generator<Posting> {
   }
 }
 
-/** The posting of one token, without those before it being made. */
+/** Returns the posting of one token without creating the postings before it. */
 export function postingIn(base64: string, token: number): Posting | undefined {
   const reader = new NumberReader(Buffer.from(base64, "base64"))
   for (let current = 0; !reader.atEnd; ) {
@@ -139,7 +140,7 @@ function nextPosting(reader: NumberReader, token: number, count: number): Postin
   return { token, count, ordinals: found }
 }
 
-/** Postings of the same tokens from several segments, the ordinals of each behind those of the one before. */
+/** Merges postings from several segments. Ordinals of each segment follow those of the segment before. */
 export function mergedPostings(sources: readonly { readonly postings: readonly Posting[]; readonly offset: number }[]): Posting[] {
   const all = sources.flatMap(({ postings, offset }) => postings.map((posting) => ({ posting, offset })))
   all.sort((a, b) => a.posting.token - b.posting.token || a.offset - b.offset)

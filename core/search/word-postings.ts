@@ -1,12 +1,12 @@
-// Postings of words: the words lie sorted in one buffer and are found by halving. The postings of each are gaps between items
-// and frequencies.
+// Postings of words. The words are sorted in one buffer for a binary search. The postings of a word are gaps between items,
+// with frequencies.
 import { NumberReader, NumberWriter } from "./packing.ts"
 
-/** As a segment stores them. */
+/** The stored form in a segment. */
 export interface WordPostings {
   readonly words: Uint8Array
   readonly wordEnds: Uint32Array
-  /** How many items have each word. */
+  /** Number of items of each word. */
   readonly wordItems: Uint32Array
   readonly postings: Uint8Array
   readonly postingEnds: Uint32Array
@@ -19,7 +19,7 @@ export class WordIndex {
     this.#packed = packed
   }
 
-  /** The place of a word; -1 where no item has it. */
+  /** Returns the position of a word, or -1 if no item has it. */
   wordAt(word: Buffer): number {
     const { words, wordEnds } = this.#packed
     let [low, high] = [0, wordEnds.length - 1]
@@ -33,18 +33,18 @@ export class WordIndex {
     return -1
   }
 
-  /** How many items have the word at a place. */
+  /** Returns the number of items with the word at a position. */
   itemsWith(place: number): number {
     return this.#packed.wordItems[place] ?? 0
   }
 
-  /** Adds what a word is worth to the score of each item that has it: BM25, the norms being those of the items' lengths. */
+  /** Adds the BM25 score of a word to each item with this word. `norms` are the items' length norms. */
   addScores(place: number, weight: number, norms: Float64Array, scores: Float64Array): void {
     const { postings, postingEnds } = this.#packed
     const end = postingEnds[place] ?? 0
     let at = place === 0 ? 0 : (postingEnds[place - 1] ?? 0)
     let item = -1
-    // As `each`, without a call for each number: this is where a search spends its time.
+    // Like `each`, but without a call per number: a search spends most of its time here.
     while (at < end) {
       let byte = postings[at++] as number
       let value = byte & 127
@@ -63,7 +63,7 @@ export class WordIndex {
     }
   }
 
-  /** Calls with each item that has the word, and how often. */
+  /** Calls `take` for each item with the word, with the frequency in this item. */
   each(place: number, take: (at: number, frequency: number) => void): void {
     const { postings, postingEnds } = this.#packed
     const reader = new NumberReader(postings, place === 0 ? 0 : postingEnds[place - 1], postingEnds[place])
@@ -73,7 +73,7 @@ export class WordIndex {
     }
   }
 
-  /** All words, by their places. */
+  /** Returns all words in order of position. */
   *words(): Generator<string> {
     const { words, wordEnds } = this.#packed
     let begin = 0
@@ -84,7 +84,7 @@ export class WordIndex {
   }
 }
 
-/** `lists`: of each word, its items and how often each has it, in turn. */
+/** Packs postings. `lists`: for each word, items and frequencies in turn. */
 export function wordPostings(lists: ReadonlyMap<string, readonly number[]>): WordPostings {
   const sorted = [...lists.keys()].map((word) => ({ word, bytes: Buffer.from(word) })).sort((a, b) => a.bytes.compare(b.bytes))
   const [wordEnds, wordItems, postingEnds] = [0, 0, 0].map(() => new Uint32Array(sorted.length)) as [Uint32Array, Uint32Array, Uint32Array]
