@@ -1,11 +1,11 @@
-// `millrace/client`: a client of the operations that ship, typed by their own schemas. For Node and browsers.
+// `millrace/client`: a client of the shipped operations, typed by their schemas. For Node and browsers.
 import type { ClientOptions } from "../core/client/caller.ts"
 import { createClient, type Client as OperationsClient } from "../core/client/client.ts"
 import { type Operations, routes } from "./operations.generated.ts"
 
 export type { ClientStream } from "../core/client/answer.ts"
 export type { ClientOptions } from "../core/client/caller.ts"
-/** For sets of plugins other than what ships: `createClient<Operations & Mine>({ ...routes, ...mine }, options)`. */
+/** For other sets of plugins: `createClient<Operations & Mine>({ ...routes, ...mine }, options)`. */
 export { createClient } from "../core/client/client.ts"
 export { ClientError } from "../core/client/error.ts"
 export type { Live, LiveFilter, LiveMessage, LiveOptions, SubscribeOptions, Subscription } from "../core/client/live-types.ts"
@@ -15,10 +15,10 @@ export type { CallOptions, InputOf, OperationMap, OutputOf } from "../core/clien
 export type { ErrorCode, ErrorDetails, FieldProblem } from "../core/kernel/errors.ts"
 export { type Operations, routes } from "./operations.generated.ts"
 
-/** A client of the operations that ship: one method each, by area (`client.datasets.listRows`). */
+/** A client of the shipped operations. Each is a method of its area (`client.datasets.listRows`). */
 export type Client = OperationsClient<Operations>
 
-/** A client of one service, with a key of its own. */
+/** Creates a client of one service, with its own key. */
 export function millrace(options: ClientOptions): Client {
   return createClient<Operations>(routes, options)
 }

@@ -1,16 +1,16 @@
-// Answers of the service as what a call gives: its JSON, a stream, or the error thrown.
+// Reads the service's answers: JSON, a stream, or a thrown error.
 import type { ErrorBody, ErrorCode } from "../kernel/errors.ts"
 import { ClientError } from "./error.ts"
 
-/** An export: taken chunk by chunk, once, as fast as it is read. */
+/** An export. Read it once, chunk by chunk, at the reader's speed. */
 export interface ClientStream extends AsyncIterable<Uint8Array> {
   readonly contentType: string
   readonly fileName: string
-  /** All of it as text; for what is known to be small. */
+  /** Returns the whole stream as text. Use it for small exports. */
   text(): Promise<string>
 }
 
-/** Throws ClientError where the body is not JSON. */
+/** Throws ClientError if the body is not JSON. */
 export async function jsonOf(response: Response): Promise<unknown> {
   const text = await response.text()
   try {
@@ -32,7 +32,7 @@ export async function errorOf(response: Response): Promise<ClientError> {
   return new ClientError(codeOf(status), message, { reason: "unrecognized_response" }, options)
 }
 
-/** Cut short on the way, it fails instead of ending as if it were whole. */
+/** Returns the body as a stream. A stream cut on the way fails instead of ending early. */
 export function streamOf(response: Response): ClientStream {
   const { body, headers } = response
   return {
@@ -45,7 +45,7 @@ export function streamOf(response: Response): ClientStream {
       return text + decoder.decode()
     },
     async *[Symbol.asyncIterator]() {
-      // Not every browser iterates over streams.
+      // Some browsers cannot iterate over streams.
       const reader = body?.getReader()
       let taken = 0
       try {
@@ -67,7 +67,7 @@ export function streamOf(response: Response): ClientStream {
           { cause },
         )
       } finally {
-        // Stopping early closes the connection.
+        // Leaving the loop early closes the connection.
         await reader?.cancel().catch(() => undefined)
       }
     },
@@ -85,7 +85,7 @@ function ownBody(text: string): ErrorBody | undefined {
   }
 }
 
-/** For answers of proxies and the like. */
+/** Returns the code of answers by proxies and the like. */
 function codeOf(status: number): ErrorCode {
   if (status === 502 || status === 503 || status === 504) return "unavailable"
   if (status === 401) return "unauthenticated"
@@ -95,21 +95,21 @@ function codeOf(status: number): ErrorCode {
   return status >= 500 ? "internal" : "unknown"
 }
 
-/** `Retry-After`: seconds, or a date (RFC 9110, section 10.2.3). undefined: neither. */
+/** Parses `Retry-After`: seconds or a date (RFC 9110, section 10.2.3). Undefined for other text. */
 function secondsOf(retryAfter: string): number | undefined {
   if (/^\d+(?:\.\d+)?$/.test(retryAfter)) return Number(retryAfter)
   const at = /^[a-z]/i.test(retryAfter) ? Date.parse(retryAfter) : Number.NaN
   return Number.isNaN(at) ? undefined : Math.max(0, Math.ceil((at - Date.now()) / 1_000))
 }
 
-/** RFC 6266, the true name before the plain one. */
+/** Returns the file name (RFC 6266). Prefers the encoded name to the plain one. */
 function fileNameOf(disposition: string): string {
   const encoded = /filename\*=UTF-8''([^;]+)/i.exec(disposition)?.[1]
   const plain = /filename="([^"]*)"/i.exec(disposition)?.[1] ?? ""
   try {
     return encoded === undefined ? plain : decodeURIComponent(encoded)
   } catch {
-    // A broken name is not a reason to lose the export.
+    // A broken name must not lose the export.
     return plain
   }
 }

@@ -1,23 +1,23 @@
-// One call: the request, its repeats, and the answer or the error. Knows operations by their routes only.
+// One call: the request, its repeats, and the answer or the error. Only an operation's route is needed.
 import { type ClientStream, errorOf, jsonOf, streamOf } from "./answer.ts"
 import { ClientError } from "./error.ts"
 import { defaultRetries, delayBeforeNext, pause, type RetryPolicy } from "./retry.ts"
 import { type ClientRoute, type Fields, requestOf } from "./route.ts"
 import type { CallOptions } from "./shape.ts"
 
-/** Which service, with which key, and how patient. */
+/** The options of a client: address, key, retries and timeouts. */
 export interface ClientOptions {
-  /** Where the service is: `https://api.example.com`. */
+  /** Base address of the service: `https://api.example.com`. */
   readonly baseUrl: string
-  /** API key or scoped token, or what gives one; absent on the service's own pages, where the browser's session goes along. */
+  /** API key or scoped token, or a function that returns it. Absent on the service's own pages: the browser sends its session. */
   readonly key?: string | (() => string | Promise<string>) | undefined
-  /** UUID or slug of the organization to act in; the key's own unless given. */
+  /** UUID or slug of the call's organization; default: the key's own. */
   readonly organization?: string | undefined
   readonly retries?: Partial<RetryPolicy>
-  /** For each call as a whole; none unless given. */
+  /** Timeout of each call including retries; default: no timeout. */
   readonly timeoutMs?: number | undefined
   readonly fetch?: typeof fetch
-  /** Told before each wait. */
+  /** Called before each wait. */
   readonly onRetry?: (retry: {
     readonly operation: string
     readonly attempt: number
@@ -84,7 +84,7 @@ export function createCaller(routes: Readonly<Record<string, ClientRoute>>, opti
     return { name, route, input, headers, signal: signalOf(own.signal, timeoutMs) }
   }
 
-  /** Waits where the failure may pass; throws it where it stands. */
+  /** Waits before a retry if the failure may pass. Otherwise throws the failure. */
   async function outlast(error: unknown, attempt: number, { name, route, signal }: Sending): Promise<void> {
     if (!(error instanceof ClientError)) throw error
     const delayMs = delayBeforeNext({ attempt, error, route, policy })
@@ -128,7 +128,7 @@ export function baseOf(address: string): string {
   return url.origin + url.pathname.replace(/\/+$/, "")
 }
 
-/** What a header can carry. The value itself may be a secret: only what is wrong in it is shown. */
+/** Returns the value if a header can carry it. The value may be a secret, so the error shows only the invalid character. */
 function sendable(option: string, value: string): string {
   const wrong = /[^\t\x20-\x7e\x80-\xff]/u.exec(value)?.[0]
   if (wrong === undefined) return value
@@ -139,13 +139,13 @@ function sendable(option: string, value: string): string {
   })
 }
 
-/** A repeat of a deletion whose answer was lost finds nothing more to delete: what was asked for holds. */
+/** Returns true if a repeated deletion finds no item because the first deletion succeeded and its answer was lost. */
 function isGone(error: unknown, { route, input }: Sending): boolean {
   const deletes = route.method === "DELETE" && route.repeatable === true && route.path.endsWith("/{id}") && typeof input["id"] === "string"
   return deletes && error instanceof ClientError && error.code === "not_found" && error.details.reason !== "unrecognized_response"
 }
 
-/** Why there was no answer. */
+/** Returns the error of a call without an answer. */
 function failureOf(cause: unknown, signal: AbortSignal | undefined, base: string): ClientError {
   if (signal?.aborted) {
     const late = (signal.reason as Error | undefined)?.name === "TimeoutError"
@@ -158,7 +158,7 @@ function failureOf(cause: unknown, signal: AbortSignal | undefined, base: string
   return new ClientError("unavailable", `${base} cannot be reached: ${why}`, { reason: "no_response" }, { cause })
 }
 
-/** A repeat of a call that had gone through is answered without the secret that was shown once, and lost on the way. */
+/** Throws if a repeated call lost its one-time secret: the first answer was lost, and the repeat omits the secret. */
 function refuseLostSecret(body: unknown, response: Response): void {
   const details = (body as { details?: { reason?: unknown } } | null)?.details
   if (response.headers.get("idempotency-replayed") !== "true" || details?.reason !== "secret_shown_once") return
@@ -170,7 +170,7 @@ function refuseLostSecret(body: unknown, response: Response): void {
   )
 }
 
-/** Not crypto.randomUUID, which pages on plain http lack. */
+/** Not crypto.randomUUID, since it is missing on pages over plain http. */
 function drawnKey(): string {
   return [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, "0")).join("")
 }

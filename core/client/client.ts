@@ -1,20 +1,19 @@
-// A client of a set of operations: each a method of its area, lists with iterators beside them, and live updates. Runs
-// in Node and browsers.
+// A client for a set of operations: methods by area, iterators for lists, and live updates. Runs in Node and browsers.
 import { type CallByName, type ClientOptions, createCaller } from "./caller.ts"
 import type { Live, LiveOptions } from "./live-types.ts"
 import type { ClientRoute, Fields } from "./route.ts"
 import type { Areas, CallOptions, InputOf, OperationMap, OutputOf } from "./shape.ts"
 
 export type Client<M extends OperationMap> = Areas<M> & {
-  /** By the operation's name, for what is known at run time only. */
+  /** Calls an operation by a name known only at run time. */
   call<Name extends keyof M & string>(name: Name, input: InputOf<M[Name]>, options?: CallOptions): Promise<OutputOf<M[Name]>>
-  /** Live updates with the same address and credential; brings socket.io's client along when it is first asked for. */
+  /** Live updates with the same address and credential. Loads socket.io's client at the first call. */
   live<Channels extends object = Record<string, unknown>>(
     options?: Omit<LiveOptions, "url" | "token" | "organization">,
   ): Promise<Live<Channels>>
 }
 
-/** A client of any set of operations, from their routes. */
+/** Creates a client for any set of operations from their routes. */
 export function createClient<M extends OperationMap>(
   routes: { readonly [Name in keyof M]: ClientRoute },
   options: ClientOptions,
@@ -48,12 +47,12 @@ function camel(text: string): string {
 type PageAsker = (input: Fields, options: CallOptions | undefined) => Promise<Fields>
 
 interface Paging {
-  /** The field that holds the list. */
+  /** The field with the list. */
   readonly list: string
   readonly by: "cursor" | "offset"
 }
 
-/** Lists page by page: the next one is asked for only when the last has been taken. */
+/** Lists page by page. The next page is requested after the last has been consumed. */
 export function pagesOf(ask: PageAsker, { list, by }: Paging) {
   async function* pages(input: Fields = {}, options?: CallOptions): AsyncGenerator<Fields, void, undefined> {
     let passed = by === "offset" ? Math.max(0, Number(input["offset"] ?? 0)) : 0

@@ -1,21 +1,21 @@
-// What a failed call throws: the service's own error with its code and details, or, where no answer came, the code that
-// fits best (`unavailable`, `deadline_exceeded`, `canceled`).
+// The error of a failed call: the service's own error with its code and details. Without an answer, the best matching
+// code (`unavailable`, `deadline_exceeded`, `canceled`).
 import type { ErrorCode, ErrorDetails } from "../kernel/errors.ts"
 
 export interface ClientErrorOptions {
-  /** HTTP status; 0 where there was no answer. */
+  /** HTTP status; 0 without an answer. */
   readonly status?: number
-  /** To be quoted when the failure is reported. */
+  /** Quote this id when you report the failure. */
   readonly requestId?: string | undefined
-  /** Seconds after which trying again makes sense. */
+  /** Seconds until a retry makes sense. */
   readonly retryAfterS?: number | undefined
   readonly cause?: unknown
 }
 
-/** What a call failed with: the service's own code, message and details, or `unavailable` where nobody answered. */
+/** The error of a failed call: the service's code, message and details, or `unavailable` without an answer. */
 export class ClientError extends Error {
   readonly code: ErrorCode
-  /** `reason` is a stable word; `fields` names what was wrong where. */
+  /** `reason` is a stable word. `fields` lists the problem of each field. */
   readonly details: ErrorDetails
   readonly status: number
   readonly requestId: string | undefined

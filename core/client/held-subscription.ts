@@ -1,11 +1,11 @@
-// One subscription as its connection holds it: what it is to, and what came while it catches up.
+// One subscription of a connection: its channel and filter, and the messages received while it catches up.
 import type { ClientError } from "./error.ts"
 import type { LiveFilter, LiveMessage, SubscribeOptions } from "./live-types.ts"
 import type { Position } from "./position.ts"
 
 /** A subscription of a connection for live updates. */
 export interface Held {
-  /** Of channel and filter. */
+  /** Identifies channel and filter. */
   readonly key: string
   readonly of: { readonly channel: string; readonly filter?: LiveFilter }
   readonly options: SubscribeOptions
@@ -13,13 +13,16 @@ export interface Held {
   readonly hand: (message: LiveMessage) => void
   readonly ready: () => void
   readonly refuse: (error: ClientError) => void
-  /** The connection it was last asked for on. */
+  /** Id of the connection of its last subscribe request. */
   asked: string | undefined
-  /** Until the service has answered, what comes meanwhile: new messages can overtake old ones there, and are put in order first. */
+  /**
+   * Messages received before the service's answer. New messages can overtake old ones, so they are sorted first. Undefined after
+   * the answer.
+   */
   catching: LiveMessage[] | undefined
 }
 
-/** In any order of the fields. */
+/** Independent of the order of fields. */
 export function keyOf({ channel, filter = {} }: Held["of"]): string {
   return JSON.stringify([channel, ...Object.entries(filter).sort(([one], [other]) => (one < other ? -1 : 1))])
 }
@@ -29,7 +32,7 @@ export function passes(filter: LiveFilter = {}, data: unknown): boolean {
   return Object.entries(filter).every(([field, value]) => fields?.[field] === value)
 }
 
-/** What came while it caught up. */
+/** Ends the catch-up and returns the messages received during it. */
 export function endCatching(one: Held): LiveMessage[] {
   const caught = one.catching ?? []
   one.catching = undefined

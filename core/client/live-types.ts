@@ -1,4 +1,4 @@
-// What users of live updates see: a connection, its subscriptions, and the messages that they are handed.
+// The public types of live updates: a connection, its subscriptions, and messages.
 import type { ClientError } from "./error.ts"
 
 /** A message of a channel. */
@@ -11,54 +11,56 @@ export interface LiveMessage<Data = unknown, Name extends string = string> {
   readonly at: string
 }
 
-/** Which service, and who listens. */
+/** The options of a live connection. */
 export interface LiveOptions {
-  /** Where the service is: `https://api.example.com`. */
+  /** Base address of the service: `https://api.example.com`. */
   readonly url: string
   /**
-   * A key or token with the scope `live:subscribe`, or, beside `endpointId`, a viewer's token; or what gives one; asked for with each connection, and again where that
-   * fails. A ClientError that trying again cannot help, such as `unauthenticated`, ends the live updates.
+   * A key or token with the scope `live:subscribe`, a viewer's token (with `endpointId`), or a function that returns it. The
+   * function runs for each connection, and again after a failure. A permanent ClientError, such as `unauthenticated`, ends the
+   * live updates.
    */
   readonly token?: string | (() => string | Promise<string>) | undefined
-  /** UUID or slug; the token's own unless given. */
+  /** UUID or slug; default: the token's own organization. */
   readonly organization?: string
-  /** Public channels of this endpoint: without a token, or with that of a viewer. */
+  /** Public channels of this endpoint, without a token or with a viewer's token. */
   readonly endpointId?: string
-  /** Wait before the first try to connect again; doubles up to 10 s, with jitter. 250 unless given. */
+  /** Wait before the first reconnect, in milliseconds; default 250. Doubles up to 10 s, with jitter. */
   readonly reconnectMs?: number
   readonly onState?: (state: "connected" | "connecting" | "closed") => void
 }
 
-/** What the data of messages must hold, field by field. */
+/** Required values in the data of messages, by field. */
 export type LiveFilter = Readonly<Record<string, string | number | boolean>>
 
-/** Which messages are wanted, where a subscription begins, and who is told of gaps and of its end. */
+/** The options of a subscription: filter, start, and callbacks for gaps and the end. */
 export interface SubscribeOptions {
-  /** Only messages whose data holds these values, such as `{ status: "failed" }`. By which fields a channel can be filtered, the channel says. */
+  /** Only messages with these values in their data, such as `{ status: "failed" }`. Each channel documents its filter fields. */
   readonly filter?: LiveFilter
-  /** Where an earlier subscription stood (its `position()`), or the id of the last message seen. */
+  /** The `position()` of an earlier subscription, or the id of the last message seen. */
   readonly after?: string
-  /** More was missed than the service keeps: what is shown should be read again. */
+  /** Called if the service no longer has the missed messages. Reload the displayed data. */
   readonly onGap?: () => void
-  /** The subscription has ended: the credential no longer counts, or the channel is out of reach. */
+  /** Called at the end of the subscription: the credential is invalid, or the channel is out of reach. */
   readonly onError?: (error: ClientError) => void
 }
 
-/** A channel that is listened to, until it is ended. */
+/** An open subscription of a channel. */
 export interface Subscription {
-  /** Settles with the first subscription: from then on nothing is missed. Rejects where it is refused. */
+  /** Resolves once no further message can be missed. Rejects if the subscription is refused. */
   readonly ready: Promise<void>
-  /** To go on from elsewhere, after a page was loaded again, say. Empty before the first message or `ready`. */
+  /** Returns the position for a later `after`, for example after a page reload. Empty before the first message or `ready`. */
   position(): string
   close(): void
 }
 
-/** A connection for live updates, kept up through losses. */
+/** A live connection that reconnects after losses. */
 export interface Live<Channels extends object = Record<string, unknown>> {
   /**
-   * Calls `onMessage` once for each message, in the order of arrival. Messages that one node committed arrive in the order of
-   * their commits. Messages of two nodes can change places: each node sends after its own commit. Sort by `id` if that
-   * matters. One subscription a channel and filter. */
+   * Calls `onMessage` once for each message, in the order of arrival. Messages committed by one node arrive in commit order.
+   * Messages of two nodes can change places, since each node sends after its own commit. Sort by `id` if the order matters. Each
+   * channel and filter can have one subscription.
+   */
   subscribe<Name extends keyof Channels & string>(
     channel: Name,
     onMessage: (message: LiveMessage<Channels[Name], Name>) => void,

@@ -1,6 +1,7 @@
-// Live updates for pages and programs: subscriptions that survive lost connections. Each one remembers the newest id it
-// has handed out, and the ids that may come again; the service sends once more what is newer, and some of what is not,
-// and what was handed out already is dropped (docs/architecture.md, Live). Stands beside socket.io's client.
+// Live updates for pages and programs. Subscriptions survive lost connections. Each remembers the newest delivered id and the ids
+// that
+// may come again. The service resends newer messages and some older ones. Messages delivered before are dropped
+// (docs/architecture.md, Live). Uses socket.io's client.
 import { io } from "socket.io-client"
 import type { ErrorBody } from "../kernel/errors.ts"
 import { ClientError } from "./error.ts"
@@ -14,16 +15,16 @@ interface Failing {
 
 type Acknowledgement = { ok: true; truncated?: true; from?: string[] } | ErrorBody
 
-/** As the service sends it. */
+/** A message as sent by the service. */
 interface SentMessage extends LiveMessage {
-  /** The filter of the one subscription that missed it, where it was missed. */
+  /** The filter of the single subscription that missed this message. Set only for a missed message. */
   readonly missed_by?: LiveFilter
 }
 
-/** Characters. The service reads 64 KiB of a socket at once, and ends the connection at more, without an answer. */
+/** In characters. The service reads at most 64 KiB of a socket at once and closes the connection beyond this, without an answer. */
 const maxSent = 16_000
 const acknowledgedMs = 15_000
-/** Trying again cannot help. */
+/** A retry cannot help. */
 const final = /^(invalid_argument|unauthenticated|permission_denied|not_found|failed_precondition)$/
 
 /** Opens a connection for live updates. */
@@ -32,7 +33,7 @@ export function connectLive<Channels extends object = Record<string, unknown>>(o
   const { origin, pathname } = new URL(url)
   const held = new Map<string, Held>()
   let closed = false
-  /** How often in a row there was a connection and no admission. */
+  /** Connections in a row without admission. */
   let refused = 0
   let turn = Promise.resolve()
   const timers = new Set<ReturnType<typeof setTimeout>>()
@@ -54,7 +55,7 @@ export function connectLive<Channels extends object = Record<string, unknown>>(o
       const tokenNow = async () => (typeof token === "function" ? await token() : token)
       tokenNow().then(
         (text) => {
-          // Too late for its connection, and the next one asks for itself.
+          // Too late for its connection. The next connection requests its own token.
           if (engine === socket.io.engine) give(endpoint_id === undefined ? { token: text, organization } : { token: text, endpoint_id })
         },
         (error: unknown) => {
@@ -67,7 +68,7 @@ export function connectLive<Channels extends object = Record<string, unknown>>(o
     },
   })
 
-  /** A connection that is cut while it opens closes without an error, and socket.io's client would wait for its time limit. */
+  /** A connection cut while it opens closes without an error. Socket.io's client would wait for its timeout. */
   const watch = () => {
     const { engine } = socket.io
     let opened = false
@@ -114,13 +115,13 @@ export function connectLive<Channels extends object = Record<string, unknown>>(o
     onState("closed")
   }
 
-  /** undefined: lost on the way. */
+  /** Returns undefined if the answer was lost. */
   async function answerTo(request: "subscribe" | "unsubscribe", input: object): Promise<Acknowledgement | undefined> {
     const connection = socket.id
     try {
       return (await socket.timeout(acknowledgedMs).emitWithAck(request, input)) as Acknowledgement
     } catch {
-      // A connection that stands and says nothing is given up.
+      // Closes an open connection that does not answer.
       if (socket.connected && socket.id === connection) {
         socket.disconnect()
         dial()
@@ -141,7 +142,8 @@ export function connectLive<Channels extends object = Record<string, unknown>>(o
     if (problem) return end(one, problem)
     const answer = await answerTo("subscribe", request)
     const caught = endCatching(one)
-    // Lost, it is asked again on a new connection, and what was held back comes again; closed, nobody wants it.
+    // After a lost answer, a new connection subscribes again and receives the skipped messages. After a close they are not
+    // needed.
     if (!answer || held.get(key) !== one) return
     if ("code" in answer) {
       if (final.test(answer.code)) return end(one, errorOf(answer))
@@ -158,9 +160,9 @@ export function connectLive<Channels extends object = Record<string, unknown>>(o
   async function leave({ of, asked }: Held): Promise<void> {
     if (socket.connected && asked === socket.id) await answerTo("unsubscribe", of)
   }
-  /** One at a time: the service lets a socket wait for few. In order: who leaves a channel may come back. */
+  /** Sends one request at a time, since the service queues few per socket. In order, since a channel may be left and joined again. */
   const queue = (request: () => Promise<void>) => {
-    // What a handler throws is its own affair: it is uncaught, and the next request goes on.
+    // An error of a handler becomes an uncaught exception, and the next request proceeds.
     turn = turn.then(request).catch((error: unknown) => {
       setTimeout(() => {
         throw error
@@ -176,7 +178,7 @@ export function connectLive<Channels extends object = Record<string, unknown>>(o
   socket.on("disconnect", (reason) => {
     if (closed) return
     onState("connecting")
-    // The service stops, or the credential changed: socket.io leaves it to us to come back.
+    // The service stops, or the credential changed. Socket.io leaves the reconnect to the caller.
     if (reason === "io server disconnect") dialLater()
   })
   socket.on("connect_error", (error: Error & { data?: ErrorBody }) => {
@@ -188,7 +190,7 @@ export function connectLive<Channels extends object = Record<string, unknown>>(o
     for (const one of [...held.values()]) {
       if (one.of.channel !== message.channel || (missing ?? one.key) !== one.key || !passes(one.of.filter, message.data)) continue
       if (one.catching) one.catching.push(message)
-      // Before it has asked, what comes is for who left the channel before.
+      // Messages before the subscribe request belong to an earlier subscription of the channel.
       else if (one.asked === socket.id && one.position.take(message)) one.hand(message)
     }
   })
@@ -203,7 +205,7 @@ export function connectLive<Channels extends object = Record<string, unknown>>(o
       const key = keyOf(of)
       if (held.has(key)) throw new ClientError("already_exists", `There is a subscription to "${channel}" by this filter already.`)
       const { promise: ready, resolve, reject } = Promise.withResolvers<void>()
-      // Errors of a promise nobody awaits go to onError.
+      // Errors of an unawaited promise go to onError.
       ready.catch(() => {})
       const one: Held = {
         key,

@@ -1,31 +1,34 @@
-// Where a subscription stands: the newest id handed out, the ids that may come again, and when it began. Ids are UUIDs in
-// time order, but a lower one may be committed later; so the service starts 10 s before the id it is given. And what a
-// node that died may not have emitted another emits, half a minute later, along with some that it did emit. What is known
-// is dropped; so is what a node left behind that was dead before the subscription began.
+// The position of a subscription: the newest delivered id, the ids that may come again, and the start. Ids are UUIDs in
+// time order, but a lower id may be committed later, so the service resends from 10 s before the position.
+// After a node dies, another node sends its unsent messages half a minute later, and repeats some sent ones. Known messages
+// are dropped, and so are messages of a node that died before the subscription began.
 
 const overlapMs = 10_000
-/** Longer than a node takes to know that another one is dead (core/surface/live/outbox.ts). */
+/** Longer than a node needs to detect a dead node (core/surface/live/outbox.ts). */
 const rememberedMs = 60_000
-/** Beyond what the service keeps of a channel, unless it is told to keep more; nothing else comes again. */
+/** More than the service stores of a channel by default. Only stored messages come again. */
 const maxRemembered = 5_000
 
 export interface Position {
-  /** What to ask for messages after; undefined: from now on. What is known may come again now, however long ago it came. */
+  /**
+   * Returns the position for a resubscription, or undefined for a start at present. Known messages may come again afterwards,
+   * however old.
+   */
   ask(): string | undefined
-  /** Where the subscription began, as the service says it: an id, then those of messages from before it. */
+  /** Sets the start from the service's answer: an id, then the ids of messages before it. */
   start(ids: readonly string[]): void
-  /** Whether the message is to be handed out: not before, and not from before the subscription. */
+  /** Returns true if the message must be delivered: it is new, and not from before the subscription. */
   take(message: { readonly id: string; readonly silent_since?: string }): boolean
-  /** The service says that all before this id was sent. */
+  /** Notes that all messages before this id have been sent. */
   pass(id: string): void
-  /** To go on from elsewhere; empty where nothing is known yet. */
+  /** Returns the position as text, for a later subscription. Empty before the first message. */
   text(): string
 }
 
-/** From the text of an earlier one, or a single id. `now` in milliseconds, of any beginning. */
+/** Restores a position from its text, or from a single id. `now` is in milliseconds from any origin. */
 export function newPosition(text = "", now: () => number = () => performance.now()): Position {
   let newest: string | undefined
-  /** Ids and when each was met last, the longest ago first. */
+  /** Ids with the time they were last seen, oldest first. */
   const seen = new Map<string, number>()
   const [ids = "", begun = ""] = text.toLowerCase().split("<")
   let beginning = begun
@@ -68,7 +71,7 @@ export function newPosition(text = "", now: () => number = () => performance.now
   }
 }
 
-/** The millisecond that a UUIDv7 was made in. */
+/** Returns the creation time of a UUIDv7, in milliseconds. */
 function timeOf(id: string): number {
   return Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16)
 }

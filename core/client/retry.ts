@@ -1,21 +1,20 @@
-// When a call is sent again, and after how long: exponential with full jitter, never sooner than the service asks.
-// https://aws.amazon.com/builders-library/timeouts-retries-and-backoff-with-jitter/
+// Retry rules of a call: exponential delays with full jitter, never earlier than the service's `Retry-After`.
 import type { ClientError } from "./error.ts"
 import type { ClientRoute } from "./route.ts"
 
-/** How often a lost call is made again, and after how long. */
+/** The number of attempts and the delays of a lost call. */
 export interface RetryPolicy {
-  /** Tries in all; 1: never again. */
+  /** Attempts in total; 1 disables retries. */
   readonly attempts: number
   readonly firstDelayMs: number
   readonly maxDelayMs: number
-  /** A `Retry-After` beyond this is not waited for. */
+  /** A longer `Retry-After` ends the retries. */
   readonly maxRetryAfterMs: number
 }
 
 export const defaultRetries: RetryPolicy = { attempts: 4, firstDelayMs: 200, maxDelayMs: 5_000, maxRetryAfterMs: 30_000 }
 
-/** Milliseconds to wait after this try (the first is 1); undefined: the failure stands. */
+/** Returns the milliseconds before the next attempt (`attempt` 1 is the first). Undefined if the failure is final. */
 export function delayBeforeNext(args: {
   attempt: number
   error: ClientError
@@ -31,16 +30,16 @@ export function delayBeforeNext(args: {
   return askedMs + backoffMs
 }
 
-/** Whether the same call may go through later, and sending it again can do no harm. */
+/** Returns true if the same call may succeed later, and a repeat is harmless. */
 function mayPass({ code, details }: ClientError, { repeatable, keyed }: ClientRoute): boolean {
   if (details["committed"] === true) return false
-  // Refused before anything was done.
+  // Refused before any effect.
   if (details.reason === "rate_limited") return true
   if (!repeatable && !keyed) return false
   return code === "unavailable" || (code === "aborted" && details.reason === "still_running")
 }
 
-/** Rejects with the signal's reason when it is aborted meanwhile. */
+/** Rejects with the signal's reason if it aborts meanwhile. */
 export function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
   return new Promise((resolve, reject) => {
     if (signal?.aborted) return reject(signal.reason as Error)

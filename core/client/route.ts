@@ -1,20 +1,20 @@
-// What the client has to know of an operation at run time, and the request that a call of it becomes.
+// The client's runtime data about an operation, and the request of a call.
 import { ClientError } from "./error.ts"
 
-/** What the client needs to know of an operation to call it. */
+/** The client's runtime data about an operation. */
 export interface ClientRoute {
   readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE"
-  /** `/v1/datasets/{slug}`; what stands in braces are input fields. */
+  /** `/v1/datasets/{slug}`. Braces contain input fields. */
   readonly path: string
-  /** Calling twice does what calling once does. */
+  /** True if a second call has no further effect. */
   readonly repeatable?: true
-  /** Takes an `Idempotency-Key`, and so may be sent again too. */
+  /** True if the operation accepts an `Idempotency-Key`. The call can then be repeated too. */
   readonly keyed?: true
-  /** Answers a stream. */
+  /** True if the answer is a stream. */
   readonly streams?: true
-  /** Answers a list page by page: the field that holds it. */
+  /** Of a paged list: the field with the list. */
   readonly list?: string
-  /** Pages are asked for by `offset`; by `cursor` otherwise. */
+  /** True if pages use `offset`. Otherwise they use `cursor`. */
   readonly offset?: true
 }
 
@@ -27,7 +27,7 @@ export interface ClientRequest {
   readonly body: string | undefined
 }
 
-/** Throws `invalid_argument` for what cannot stand in a path: it would lead to another one. */
+/** Throws `invalid_argument` for a value that is invalid in a path, since it would select another route. */
 export function requestOf(route: ClientRoute, input: Fields): ClientRequest {
   const rest = new Map(Object.entries(input).filter(([, value]) => value !== undefined))
   const path = route.path.replaceAll(/\{(\w+)\}/g, (_braces, name: string) => {
@@ -48,7 +48,7 @@ function segmentOf(name: string, value: unknown): string {
   if (text === "") {
     throw unfit(name, `${value === undefined ? "Required" : "Must be a text that is not empty"}; it is part of the path.`)
   }
-  // URLs resolve both, escaped or not: the request would go to another route.
+  // URLs resolve both, escaped or not. The request would reach another route.
   if (text === "." || text === "..") throw unfit(name, `"${text}" cannot stand in a path; nothing is named so.`)
   if (!text.isWellFormed()) throw unfit(name, "holds half a character (an unpaired surrogate).")
   return encodeURIComponent(text)
