@@ -1,5 +1,6 @@
-// Plain JavaScript of a source file. Types become spaces, so that lines and columns stay. Paths of other sources end in .js.
-// Node refuses types under node_modules, where the package is read.
+// Converts a source file to plain JavaScript. Spaces replace types, so lines and columns stay the same. Paths of other sources
+// end
+// in .js. Node refuses types under node_modules, the later place of the package.
 import { existsSync } from "node:fs"
 import { stripTypeScriptTypes } from "node:module"
 import { dirname, extname, join } from "node:path"
@@ -7,12 +8,12 @@ import { parse, type Token, tokTypes } from "acorn"
 import { transformSync } from "esbuild"
 
 const relativePath = /^\.{1,2}\/[\w./-]+\.tsx?$/
-/** A program that is started by its name, from a folder that its caller knows. */
+/** A program started by name. The caller adds its folder. */
 const program = /^[a-z-]+-main\.ts$/
-/** Names of files in a project: what plugins are looked for by, and what is written there. */
+/** File names in a user's project, searched or written by the framework. */
 const entryFiles = new Set(["index.ts", "client.ts"])
 
-/** Throws where a text could be the path of a source and is none that there is. */
+/** Throws for a text that looks like a source path without an existing source. */
 export function javaScriptOf(file: string, source: string): string {
   let text = withoutTypes(file, source)
   // The last text comes first, because a shorter ending moves the texts after it.
@@ -26,12 +27,12 @@ export function javaScriptOf(file: string, source: string): string {
 }
 
 function withoutTypes(file: string, source: string): string {
-  // Screens contain JSX. The bundle for browsers does not keep their lines.
+  // Screens contain JSX. The browser bundle does not preserve their lines.
   if (file.endsWith(".tsx")) return transformSync(source, { loader: "tsx", jsx: "automatic", jsxImportSource: "preact" }).code
   return file.endsWith(".ts") ? stripTypeScriptTypes(source) : source
 }
 
-/** Every text in quotes or between backticks, with the offset at which it ends. */
+/** Returns every quoted text with its end offset, including backticks. */
 function quotedIn(text: string): { value: string; end: number }[] {
   const strings: { value: string; end: number }[] = []
   parse(text, {

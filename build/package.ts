@@ -1,5 +1,5 @@
-// What `npm pack` puts behind the entry points: the sources as plain JavaScript, their declarations, and what they read. The
-// package.json in their folder comes last, since it redirects them from the sources to the build. `--clean` removes it all.
+// Builds the package for `npm pack`: the sources as plain JavaScript, their declarations, and their data files. The package.json
+// in their folder is written last, because it redirects imports from the sources to the build. `--clean` removes the build.
 
 import { spawn } from "node:child_process"
 import { cpSync, existsSync, globSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
@@ -13,7 +13,7 @@ const root = resolve(import.meta.dirname, "..")
 const entryPoints = join(root, "entry-points")
 
 const sources = ["client", "core", "plugins"]
-/** Taken as they are; the templates are sources of the user's. */
+/** Copied unchanged. The templates become sources of the user. */
 const data = ["config", "pipelines", "templates"]
 
 interface Manifest {
@@ -41,7 +41,7 @@ function write(path: string, text: string): void {
   writeFileSync(join(entryPoints, path), text)
 }
 
-/** The framework's own, as far as the built files and the command ask for it. */
+/** Returns the fields of package.json used by the built files and the command. */
 function manifest(): object {
   const source = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as Manifest
   const { name, version, type, license, engines, dependencies, devDependencies, allowScripts } = source
@@ -55,7 +55,7 @@ function clean(): void {
     if (entry.isDirectory()) rmSync(join(entryPoints, entry.name), { recursive: true })
 }
 
-// Declarations of everything that the entry points export, by tsc, which does not check the sources again: the checks do.
+// Writes the declarations of all exported names with tsc. The checks have verified the sources, so tsc skips this here.
 
 const compiler = join(dirname(createRequire(import.meta.url).resolve("typescript/package.json")), "bin/tsc")
 

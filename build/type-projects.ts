@@ -1,6 +1,6 @@
 // Divides the sources into TypeScript projects: core, layers of plugins, the client, the console and the tests. `tsc --build`
-// then checks a project only if its sources, or the declarations that it imports, changed. The plugins of a layer need only
-// plugins of the layers below. A project of each plugin would read the declarations of the libraries forty times.
+// then checks a project only if its sources or imported declarations have changed. Plugins of a layer need only
+// plugins of lower layers. A project for each plugin would read the library declarations forty times.
 import { existsSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { dirname, join, relative, resolve } from "node:path"
 
@@ -21,7 +21,7 @@ function isImportable(path: string): boolean {
   return !/(?:^|\/)tsconfig[\w.]*json$|\.schema\.json$|^test\/.*\.json$/.test(path)
 }
 
-/** The plugin of a file, or its folder at the top. */
+/** Returns the plugin of a file, or its top folder. */
 function partOf(path: string): string {
   if (inBrowser.test(path)) return "console"
   const top = path.split("/")[0] ?? ""
@@ -42,7 +42,7 @@ const neededParts = new Map(
   [...parts].map(([part, sources]) => [part, [...new Set(sources.flatMap(importedBy).map(partOf))].filter((need) => need !== part)]),
 )
 
-/** The number of plugins on the longest way down from a plugin. */
+/** Returns the length of the longest chain of plugins below a plugin. */
 function layerOf(part: string): number {
   const below = (neededParts.get(part) ?? []).filter((need) => need.startsWith("plugins/"))
   return Math.max(0, ...below.map((need) => 1 + layerOf(need)))
@@ -56,13 +56,14 @@ function neededBy(name: string): string[] {
   return [...new Set(needs.map((part) => projectOf.get(part) ?? ""))].filter((project) => project !== name).sort()
 }
 
-/** Adds the projects that a project needs, and those that these need. */
+/** Collects the projects that a project needs, directly or indirectly. */
 function gather(name: string, into = new Set<string>()): Set<string> {
   for (const need of neededBy(name)) if (!into.has(need)) gather(need, into.add(need))
   return into
 }
 
-// Reasons are global types. The compiler does not find the files that a change of such a type concerns.
+// Reasons are global types. The compiler cannot find the files affected by a change of a global type, so a change clears the
+// cache.
 const declarations = files.filter((path) => /(?:^|\/)reasons(?:\.ts$|\/)/.test(path)).map((path) => readFileSync(join(root, path), "utf8"))
 const stamp = join(cache, "reasons.json")
 if (!isSame(stamp, JSON.stringify(declarations))) rmSync(cache, { recursive: true, force: true })
@@ -71,7 +72,7 @@ write(stamp, JSON.stringify(declarations))
 for (const [name, sources] of projects) {
   const folder = join(cache, name)
   const isImported = name !== "last"
-  // Declared reasons are global. A declaration file that imports them brings them into sight.
+  // Declared reasons are global. A declaration file that imports them makes them visible.
   const reasons = join(folder, "reasons.d.ts")
   const declaring = [...gather(name)].flatMap((need) => projects.get(need) ?? []).filter((path) => path.endsWith("/reasons.ts"))
   write(reasons, declaring.map((path) => `import type {} from ${JSON.stringify(join(root, path))}\n`).join(""))
@@ -102,7 +103,7 @@ function isSame(path: string, content: string): boolean {
   return existsSync(path) && readFileSync(path, "utf8") === content
 }
 
-/** Leaves a file with this content untouched: the compiler compares times first. */
+/** Leaves a file with the same content untouched, since the compiler compares times first. */
 function write(path: string, content: string): void {
   if (isSame(path, content)) return
   mkdirSync(dirname(path), { recursive: true })

@@ -1,6 +1,6 @@
-// The `millrace` command, as the process that was started for it.
+// The entry point of the `millrace` command.
 import { runReported } from "./cli/program.ts"
 
 const code = await runReported(process.argv.slice(2))
-// What could not be printed has been reported already.
+// A failure to print has been reported already.
 process.exitCode ||= code

@@ -1,4 +1,4 @@
-// What commands of plugins may import beside #core: the service that they call, and rehearsals of pipelines without one.
+// Exports for commands of plugins, in addition to #core: the service they call, and rehearsals of pipelines without a service.
 
 export { frameworkRoot } from "./bootstrap/plugins.ts"
 export { openVault } from "./bootstrap/vault.ts"

@@ -1,6 +1,5 @@
-// Keeps what Node compiles beside its other temporary files, so that the next start need not: a third less of it. Plain
-// JavaScript, so that any Node can read it; without a folder that this user alone can write, nothing is kept, since
-// what is found there is run.
+// Caches Node's compiled code among its temporary files, so the next start takes a third less time. Plain JavaScript, so
+// any Node can read it. Cached code is executed, so the folder must be writable only by this user. Otherwise there is no cache.
 import { lstatSync, mkdirSync } from "node:fs"
 import module from "node:module"
 import { tmpdir } from "node:os"
@@ -8,7 +7,7 @@ import { join } from "node:path"
 
 const writableByOthers = 0o022
 
-/** Undefined where another user made it, or may write to it. */
+/** Undefined if another user owns the folder or can write to it. */
 function ownFolder() {
   const user = process.getuid?.()
   const path = join(tmpdir(), user === undefined ? "millrace-compiled" : `millrace-compiled-${user}`)
@@ -24,5 +23,5 @@ function ownFolder() {
 
 const folder = process.env.NODE_COMPILE_CACHE ?? ownFolder()
 const { directory } = (folder && module.enableCompileCache?.(folder)) || {}
-// Threads have it by this variable alone; without it each of them compiles what all of them share.
+// Threads receive the folder only by this variable. Without it each thread compiles the shared code again.
 if (directory) process.env.NODE_COMPILE_CACHE ??= directory

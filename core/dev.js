@@ -1,4 +1,4 @@
-// `npm run dev`: the service, with pipeline files applied again as they change.
+// `npm run dev`: runs the service and applies pipeline files again when they change.
 process.env["MILLRACE_PIPELINES_WATCH"] ??= "true"
 
 await import("./start.js")

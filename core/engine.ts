@@ -1,5 +1,5 @@
-// What plugins import that drive pipelines (compiler, journal, intakes), show the service's own records (queue, audit log),
-// or fill one of core's ports (authenticator, outgoing traffic, rehearsals, metrics).
+// Exports for plugins close to the engine. These plugins drive pipelines (compiler, journal, intakes), show the service's own
+// records (queue, audit log), or implement ports of core (authenticator, outgoing traffic, rehearsals, metrics).
 
 export { Actions, type Reply } from "./contract/action.ts"
 export { AuthModes, type SignedParts } from "./contract/auth-mode.ts"

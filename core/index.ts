@@ -1,4 +1,4 @@
-// What authors of actions, areas of the API and auth modes import. What only plugins close to the engine need is in engine.ts.
+// Exports for authors of actions, API areas and auth modes. Exports for plugins close to the engine are in engine.ts.
 
 export {
   type ActionFinding,

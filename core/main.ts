@@ -1,4 +1,4 @@
-// Starts the service, in this process or as several workers, prints how to use it, and handles signals.
+// Starts the service in this process or as several workers, prints instructions, and handles signals.
 
 import { Session } from "node:inspector"
 import { join } from "node:path"
@@ -18,11 +18,11 @@ interface Service {
   readonly listening: { readonly greetings: readonly string[] }
   start(): Promise<void>
   stop(): Promise<void>
-  /** Ends what would outlive this process. */
+  /** Ends child processes that would otherwise outlive this process. */
   kill?(): void
 }
 
-/** A worker gives requests and then jobs the drain time; then it needs a moment to close. */
+/** Time for closing a worker after its drain time for requests and jobs. */
 const closingMs = 5_000
 
 async function main(): Promise<void> {
@@ -30,7 +30,7 @@ async function main(): Promise<void> {
   const worker = workerPlace()
   const supervised = worker ? undefined : supervisedPlace()
   let service: Service | undefined
-  // Asked to stop while it is built, nothing is there to be stopped.
+  // A stop during the build finds no service yet.
   worker?.onStop(() => (service ? stop(service) : process.exit(0)))
   supervised?.onStop((signal) => {
     service?.log.info({ signal }, "stopping")
@@ -45,7 +45,7 @@ async function main(): Promise<void> {
   await service.start()
   worker?.listens()
   supervised?.listens()
-  // A worker that replaces another has nothing new to say.
+  // A replacement worker prints no greetings.
   if (!worker || worker.number === 1) for (const greeting of service.listening.greetings) console.log(greeting)
   collectAll()
 }
@@ -72,7 +72,7 @@ function primary({ config, log }: ServiceArgs): Service {
 async function node({ config, log }: ServiceArgs, worker: WorkerPlace | undefined): Promise<Service> {
   const { buildRuntime } = await import("./bootstrap/runtime.ts")
   if (!worker) return buildRuntime({ config, log })
-  // One of them is enough to watch the files.
+  // One worker is enough to watch the files.
   const watch = config.pipelines.watch && worker.number === 1
   const own = { ...config, pipelines: { ...config.pipelines, watch } }
   return buildRuntime({ config: own, log: log.child({ worker: worker.number }), worker })
@@ -81,7 +81,8 @@ async function node({ config, log }: ServiceArgs, worker: WorkerPlace | undefine
 function stopOnSignals(service: Service, hasParent: boolean): void {
   let asked = false
   const onSignal = (signal: NodeJS.Signals) => {
-    // Asked twice: the operator does not want to wait. A child may be asked by its parent and by the system.
+    // A second signal means that the operator does not want to wait. A child may receive signals from its parent and from the
+    // system.
     if (asked && !hasParent) {
       service.kill?.()
       process.exit(1)
@@ -91,7 +92,7 @@ function stopOnSignals(service: Service, hasParent: boolean): void {
     stop(service)
   }
   process.on("SIGTERM", onSignal)
-  // A terminal sends it to all processes at once, and the parent says when to stop.
+  // A terminal sends the signal to all processes at once. The parent then sends the stop.
   process.on("SIGINT", hasParent ? () => undefined : onSignal)
 }
 
@@ -111,30 +112,30 @@ function stop(service: Service): void {
 
 main().catch((error: unknown) => {
   console.error(`Millrace cannot start. ${error instanceof Error ? error.message : String(error)}`)
-  // What is expected to go wrong says so in its message; the stack is for the rest.
+  // Expected errors explain themselves in the message. The stack helps with the others.
   if (/^(debug|trace)$/.test(process.env["MILLRACE_LOG_LEVEL"] ?? "")) console.error(error)
   process.exit(1)
 })
 
-// When V8 collects garbage, which it decides for throughput and a small heap; a service is asked for short pauses, and to
-// give back at rest what its start took.
+// Tunes V8's garbage collection. V8 prefers throughput and a small heap. A service needs short pauses and should return the
+// memory of its start.
 
 /**
- * Lets the old generation of each thread grow to twice of what a collection left, before the next one. Since a collection
- * is cheap for a heap of 70 MB, V8 would have one for each 10 MB, and each holds up events for some 60 ms on two cores.
+ * Lets the old generation of each thread grow to twice its size after the last collection. A collection is cheap for a heap of 70
+ * MB, so V8 would run one for each 10 MB. Each delays events for some 60 ms on two cores.
  */
 function collectSeldom(): void {
   setFlagsFromString("--heap-growing-percent=100")
 }
 
 /**
- * Has all garbage of this thread's heap collected soon, at once; some 150 ms. The start of a service leaves 90 MB of young
- * generation that nothing needs, and V8 gives memory back when it is idle only once a whole collection has shown it how
- * much is in use, to which a service at rest would not come.
+ * Collects all garbage of this thread's heap soon and at once, in some 150 ms. The start of a service leaves 90 MB of unused
+ * young generation. V8 returns memory when idle, but only after a full collection has measured the used memory. A service at rest
+ * would never reach one.
  */
 function collectAll(): void {
   const session = new Session()
   session.connect()
-  // Not within the callback, where the session's end would wait for a lock that is held for the callback.
+  // Not inside the callback: ending the session there would wait for a lock of the callback.
   session.post("HeapProfiler.collectGarbage", () => setImmediate(() => session.disconnect()))
 }

@@ -1,4 +1,4 @@
-// Says in one line what to do on a Node that is too old. Plain JavaScript, so that any Node can read it.
+// Prints a one-line remedy on an outdated Node. Plain JavaScript, so any Node can read it.
 const [major = "0"] = process.versions.node.split(".")
 if (Number(major) < 24) {
   console.error(

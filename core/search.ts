@@ -1,5 +1,5 @@
-// Parts of a search index for plugins: postings, segments and their merging. Threads start quickly, because these parts load
-// no other module of core.
+// Exports parts of a search index for plugins: postings, segments and their merging. These parts import no other module of core,
+// so threads start quickly.
 export { mergedAtOnce, segmentsToMerge } from "./search/merging.ts"
 export { packUuids, uuidAt, uuidBytes, uuidsIn } from "./search/packing.ts"
 export {

@@ -1,4 +1,4 @@
-// `npm start`: the service, which starts again after a fault.
+// `npm start`: runs the service and restarts it after a fault.
 import "./node-version.js"
 import "./compile-cache.js"
 

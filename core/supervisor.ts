@@ -1,10 +1,10 @@
-// Runs the service in a child process and starts it again after a fault. Signals reach the service, which drains.
+// Runs the service in a child process and restarts it after a fault. Signals are passed to the service, and the service drains.
 import { type ChildProcess, spawn } from "node:child_process"
 import { readFileSync } from "node:fs"
 import { fileURLToPath } from "node:url"
 import { supervisedVariable, type ToService, type ToSupervisor } from "./cluster/supervised.ts"
 
-/** Exits in a row, each of a service that had listened for less than a minute. */
+/** Maximum number of exits in a row. Only exits within a minute of listening count. */
 const maxExits = 5
 const steadyMs = 60_000
 const minPauseMs = 500
@@ -18,7 +18,7 @@ class Supervisor {
   #child: ChildProcess | undefined
   #exits = 0
   #hasListened = false
-  /** Undefined until the present child listens. */
+  /** Undefined until the current child listens. */
   #listensSince: number | undefined
   #askedAt: number | undefined
   #pause: NodeJS.Timeout | undefined
@@ -49,7 +49,7 @@ class Supervisor {
 
   #exited(code: number | null, signal: NodeJS.Signals | null): void {
     this.#child = undefined
-    // The first start has said what is wrong. A second one would say the same.
+    // The first start has printed its problem. A second start would print the same.
     if (this.#askedAt !== undefined || code === 0 || !this.#hasListened) {
       this.#end(code ?? 1)
       return
