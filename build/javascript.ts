@@ -1,6 +1,5 @@
 // Converts a source file to plain JavaScript. Spaces replace types, so lines and columns stay the same. Paths of other sources
-// end
-// in .js. Node refuses types under node_modules, the later place of the package.
+// end in .js. Node refuses types under node_modules, the later place of the package.
 import { existsSync } from "node:fs"
 import { stripTypeScriptTypes } from "node:module"
 import { dirname, extname, join } from "node:path"

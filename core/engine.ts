@@ -1,5 +1,5 @@
-// Exports for plugins close to the engine. These plugins drive pipelines (compiler, journal, intakes), show the service's own
-// records (queue, audit log), or implement ports of core (authenticator, outgoing traffic, rehearsals, metrics).
+// Exports for plugins close to the engine. Some drive pipelines (compiler, journal, intakes). Some show the service's own records
+// (queue, audit log). Others implement ports of core (authenticator, outgoing traffic, rehearsals, metrics).
 
 export { Actions, type Reply } from "./contract/action.ts"
 export { AuthModes, type SignedParts } from "./contract/auth-mode.ts"

@@ -1,6 +1,5 @@
 // Handles faults that no code caught. A rejection in a request fails only this request. Any other fault ends the process, since
-// its
-// state is unknown. The supervisor starts the next process.
+// its state is unknown. The supervisor starts the next process.
 import type { Logger } from "../kernel/log.ts"
 import { currentRequest } from "../kernel/request-scope.ts"
 

@@ -1,6 +1,5 @@
 // Live updates for pages and programs. Subscriptions survive lost connections. Each remembers the newest delivered id and the ids
-// that
-// may come again. The service resends newer messages and some older ones. Messages delivered before are dropped
+// that may come again. The service resends newer messages and some older ones. Messages delivered before are dropped
 // (docs/architecture.md, Live). Uses socket.io's client.
 import { io } from "socket.io-client"
 import type { ErrorBody } from "../kernel/errors.ts"

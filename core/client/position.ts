@@ -1,7 +1,7 @@
-// The position of a subscription: the newest delivered id, the ids that may come again, and the start. Ids are UUIDs in
-// time order, but a lower id may be committed later, so the service resends from 10 s before the position.
-// After a node dies, another node sends its unsent messages half a minute later, and repeats some sent ones. Known messages
-// are dropped, and so are messages of a node that died before the subscription began.
+// The position of a subscription: the newest delivered id, the ids that may come again, and the start. Ids are UUIDs in time
+// order. A lower id may be committed later, so the service resends from 10 s before the position. After a node dies, another node
+// sends its unsent messages half a minute later, and repeats some sent ones. Known messages are dropped. So are messages of a
+// node that died before the subscription began.
 
 const overlapMs = 10_000
 /** Longer than a node needs to detect a dead node (core/surface/live/outbox.ts). */

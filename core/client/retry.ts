@@ -1,4 +1,5 @@
 // Retry rules of a call: exponential delays with full jitter, never earlier than the service's `Retry-After`.
+// https://aws.amazon.com/builders-library/timeouts-retries-and-backoff-with-jitter/
 import type { ClientError } from "./error.ts"
 import type { ClientRoute } from "./route.ts"
 

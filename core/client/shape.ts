@@ -1,5 +1,5 @@
-// The types of a client, inferred from the operations' schemas: `datasets.list_rows` becomes `datasets.listRows`, with the types
-// of the input and output schema. Types only.
+// The types of a client, inferred from the operations' schemas. `datasets.list_rows` becomes `datasets.listRows` with the types
+// of its input and output schema. Types only.
 import type { z } from "zod"
 import type { Streamed } from "../contract/operation.ts"
 import type { ClientStream } from "./answer.ts"

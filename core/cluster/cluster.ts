@@ -1,6 +1,5 @@
 // Cache invalidation between nodes on one storage. Each node has a lease. A node renews it only while it also reads the feed of
-// changes.
-// It confirms a change after dropping the cached value. After its lease expires by its own monotonic clock, it refuses
+// changes. It confirms a change after dropping the cached value. After its lease expires by its own monotonic clock, it refuses
 // work until it has registered again and dropped everything.
 import type { CacheInvalidation, CommitFeed, CommitFeedReader } from "../contract/cluster.ts"
 import type { Store } from "../contract/store.ts"
@@ -132,8 +131,7 @@ class Cluster implements ClusterInvalidation {
     const earlier = await store.open(changes).find({ settled: true }, { sort: { expires_at: -1 }, limit: earlierAtMost })
     // Cached values from before may be stale.
     await this.#topics.dropAll()
-    // A change may be committed before the feed began, while its node lists the nodes after this registration. Such a node waits
-    // for this one.
+    // A node may commit a change before this feed began and list the nodes after this registration. It then waits for this node.
     await allDone(earlier.map((change) => this.#confirm(change, this.#node)))
     this.#readAt = sentAt
     this.#broken = false

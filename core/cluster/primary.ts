@@ -1,7 +1,6 @@
 // The main process if `workers` is above 1. It owns the port and passes connections to its workers in turn (node:cluster). It
-// restarts dead
-// workers and sums up their metrics. Each worker is an ordinary node. Workers end with this process: node:cluster ends
-// a worker without a primary, and the port closes.
+// restarts dead workers and sums up their metrics. Each worker is an ordinary node. Workers end with this process: node:cluster
+// ends a worker without a primary, and the port closes.
 import cluster, { type Worker } from "node:cluster"
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"

@@ -1,7 +1,6 @@
 // Waits until a change has reached every node. Each node listed at the commit has then confirmed it, left, or let its lease
-// expire.
-// Expiry is measured by this node's monotonic clock, from a read after the renewal, so clocks are never compared.
-// An expired node is removed, so the next wait is short.
+// expire. Expiry is measured by this node's monotonic clock, from a read after the renewal, so clocks are never compared. An
+// expired node is removed, so the next wait is short.
 import type { Store } from "../contract/store.ts"
 import type { Clock } from "../kernel/clock.ts"
 import { AppError } from "../kernel/errors.ts"

@@ -1,5 +1,4 @@
-// A worker's side of its primary (primary.ts): stops, the metrics of all workers, and the sockets for requests of live sessions
-// on other workers.
+// A worker's side of its primary (primary.ts): stops, metrics of all workers, and sockets for live sessions of other workers.
 import cluster from "node:cluster"
 import { join } from "node:path"
 import type { MetricObjectWithValues, MetricValue, Registry } from "prom-client"

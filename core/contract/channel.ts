@@ -1,5 +1,5 @@
-// Live updates. Messages are staged with a commit and sent over sockets once the commit is on disk.
-// They are stored for a while, so a client can catch up after a lost connection.
+// Live updates. Messages are staged with a commit and sent over sockets once the commit is on disk. They are stored for a while,
+// so a client can catch up after a lost connection.
 import type { z } from "zod"
 import { token } from "../kernel/di.ts"
 import type { DeclarationKind } from "../kernel/registry.ts"

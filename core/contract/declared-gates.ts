@@ -1,5 +1,5 @@
-// The gates of the loaded plugins: gates of operations and jobs, and one for each deferred action type (`gate: true` on a step).
-// An organization chooses its active gates. Standing gates of operations are always active.
+// The gates of the loaded plugins. Operations and jobs declare gates. Each deferred action type has one too, for steps with
+// `gate: true`. An organization chooses its active gates. Standing gates of operations are always active.
 import type { Registry } from "../kernel/registry.ts"
 import { Actions, type AnyAction } from "./action.ts"
 import type { Gate } from "./gate.ts"

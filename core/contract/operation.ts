@@ -151,8 +151,7 @@ export function defineOperation<
 }
 
 // Successful calls, declared with their operation. The documentation shows them. The tests of the surfaces use them as inputs and
-// so
-// cover the operations of every plugin.
+// so cover the operations of every plugin.
 
 /** A successful call, for the documentation and the tests of the surfaces. */
 export interface OperationExample<In = unknown> {

@@ -1,5 +1,5 @@
-// Paused organizations. Calls, events, jobs, schedules, routes and sockets check the pause before they act.
-// A plugin pauses an organization in one place. All data is in memory, so a check needs no read.
+// Paused organizations. Calls, events, jobs, schedules, routes and sockets check the pause before they act. A plugin pauses an
+// organization in one place. All data is in memory, so a check needs no read.
 import { token } from "../kernel/di.ts"
 import type { AppError } from "../kernel/errors.ts"
 import { type Caller, type PersonAlone, type Role, roleAtLeast } from "./caller.ts"

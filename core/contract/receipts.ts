@@ -16,10 +16,7 @@ interface Waiting {
   readonly signal: AbortSignal
 }
 
-/**
- * Commits an outcome. On a full disk it retries until there is room or the service stops, since a repeated call is worse than a
- * wait.
- */
+/** Commits an outcome. On a full disk it retries until there is room or the service stops. A repeated call is worse than a wait. */
 export async function commitOutcome(work: StagedWork, { store, clock, signal }: Waiting): Promise<void> {
   for (;;) {
     try {

@@ -1,8 +1,6 @@
 // Foreign scripts outside pipelines (of heartbeats, for example): `function script(input)` in JavaScript. They run in a sandbox
-// isolate
-// and see only their input. The rules of transforms apply: functions and constants at top level, no asynchronous code, a fixed
-// clock,
-// seeded random numbers.
+// isolate and see only their input. The rules of transforms apply: functions and constants at top level, no asynchronous code, a
+// fixed clock, seeded random numbers.
 import { token } from "../kernel/di.ts"
 import type { LogLine } from "../kernel/log-lines.ts"
 import type { Json } from "./collection.ts"

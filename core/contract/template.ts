@@ -1,8 +1,6 @@
-// Templates in an action's config. A field with `template(inner)` accepts a value of the inner schema or a string with `{{ ...
-// }}`.
-// `templateJson()` accepts any JSON with templates in its strings. A parsed config contains slots. The compiler renders the slots
-// once
-// per event, and `run` sees plain, checked values.
+// Templates in an action's config. A field with `template(inner)` accepts a value of the inner schema or a string with
+// `{{ ... }}`. `templateJson()` accepts any JSON with templates in its strings. A parsed config contains slots. The compiler
+// renders the slots once per event, and `run` sees plain, checked values.
 import { z } from "zod"
 import type { Json } from "./collection.ts"
 import { AnyJson } from "./fields.ts"

@@ -1,7 +1,7 @@
-// The jobs held by this node: waiting for a slot of their type, running, or sleeping until their next attempt.
-// Organizations share slots and room. The last quarter of each is reserved for organizations without held jobs, unless a type
-// sets its own number of reserved slots. A type may limit its keys (pipelines, phone numbers): a key then takes at most half
-// of its organization's free slots, so hanging jobs of one key leave slots to other keys.
+// The jobs held by this node: waiting for a slot of their type, running, or sleeping until their next attempt. Organizations
+// share slots and room. The last quarter of each is reserved for organizations without held jobs. A type may set its own number
+// of reserved slots. A type may also limit its keys (pipelines, phone numbers). A key then takes at most half of its
+// organization's free slots, so hanging jobs leave slots to other keys.
 import { FairScheduler, type Share, type Turn } from "../kernel/fair-scheduler.ts"
 import type { JobDocument } from "./jobs-collection.ts"
 
@@ -12,8 +12,8 @@ const maxHeld = 128
 /** Maximum number of jobs sleeping in memory until their next attempt. They are stored without payload. */
 const maxSleeping = 1_000
 /**
- * A limited key takes another slot while it holds less than this share of its organization's free slots: half of all slots for a
- * single key.
+ * A limited key takes another slot while it holds less than this share of its organization's free slots. A single key thus takes
+ * half of all slots.
  */
 const limitedShare = 1
 

@@ -5,7 +5,7 @@ import { type JobProgress, type RetryPolicy, sealContext } from "../contract/job
 import { isRecord } from "../kernel/json.ts"
 import type { Sealed } from "../kernel/vault.ts"
 
-/** A waiting, running or dead job. A dead job has no attempts left. */
+/** A waiting or running job, or a job without attempts left (`dead`). */
 export interface JobDocument extends Document {
   type: string
   /** The job's organization; null for the service's own jobs. */

@@ -1,7 +1,6 @@
 // The scheduler: a document for each schedule, and a timer for the earliest. A run is one commit. It makes the job and advances
-// the
-// schedule, if the schedule still has the time read before. Only one node succeeds. Runs missed while all nodes were down become
-// one late job, since the next time is calculated from now.
+// the schedule, if the schedule still has the time read before. Only one node succeeds. Runs missed while all nodes were down
+// become one late job, since the next time is calculated from now.
 import type { z } from "zod"
 import { maxSkewMs } from "../contract/cluster.ts"
 import { type Document, defineCollection, type Json } from "../contract/collection.ts"

@@ -1,6 +1,5 @@
 // The client address of a request: the peer's address, or an entry of X-Forwarded-For behind trusted proxies. The header is read
-// from
-// the right as far as each hop is trusted, so a client cannot forge its address.
+// from the right as far as each hop is trusted. A client therefore cannot forge its address.
 import ipaddr from "ipaddr.js"
 
 export interface AddressedRequest {
@@ -31,7 +30,7 @@ export function clientAddressReader(trusted: readonly string[]): (request: Addre
   }
 }
 
-/** Returns the unit of rate limits: an IPv4 address, or the /64 network of an IPv6 address, since one host owns the whole network. */
+/** Returns the unit of rate limits: an IPv4 address, or the /64 network of an IPv6 address. One host owns the whole network. */
 export function networkOf(address: string): string {
   const parsed = parsedAddress(address)
   if (parsed === undefined || parsed.kind() === "ipv4") return address

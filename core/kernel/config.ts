@@ -1,6 +1,5 @@
 // Loads the configuration: config/default.yaml, then the project's config/millrace.yaml or the MILLRACE_CONFIG file, then
-// variables.
-// Unknown keys are errors with a suggestion. All problems are reported together, and each value has its origin.
+// variables. Unknown keys are errors with a suggestion. All problems are reported together, and each value has its origin.
 import { existsSync } from "node:fs"
 import { join, relative } from "node:path"
 import { CoreConfig } from "./config-schema.ts"

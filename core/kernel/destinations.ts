@@ -1,6 +1,5 @@
 // Calls to other systems, by organization and destination (a host, a mail server). Each destination of an organization has its
-// own
-// circuit breaker, so trouble of one organization pauses no other.
+// own circuit breaker, so trouble of one organization pauses no other.
 
 import { Breaker, type Outcome } from "./breaker.ts"
 import type { Clock } from "./clock.ts"

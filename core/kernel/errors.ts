@@ -1,6 +1,6 @@
-// All errors of the service: the closed set of codes with their HTTP statuses
-// (Connect's table, https://connectrpc.com/docs/protocol#error-codes, plus three statuses of HTTP's own).
-// Code throws AppError. Surfaces convert it to their own form. Any other exception becomes `internal`.
+// All errors of the service: the closed set of codes with their HTTP statuses. Code throws AppError. Surfaces convert it to their
+// own form. Any other exception becomes `internal`. The codes are those of Connect's table, plus three statuses of HTTP's own:
+// https://connectrpc.com/docs/protocol#error-codes
 import type { Reason } from "./reasons.ts"
 
 /** The closed set of error codes, each with its HTTP status. */

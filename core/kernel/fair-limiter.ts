@@ -31,7 +31,7 @@ export class FairLimiter {
     this.#scheduler = new FairScheduler<Waiting>({ ...options, refuse: (item, bound) => item.refuse(refusal(bound)) })
   }
 
-  /** Rejects with the error of `work`, with `refusal` at a bound, or with the signal's reason if it aborts before the start. */
+  /** Rejects with the error of `work`, with `refusal` at a bound, or with the reason of a signal aborted before the start. */
   async run<T>(who: LimitedWork, work: () => Promise<T>): Promise<T> {
     const turn = await this.#turn(who)
     try {

@@ -1,9 +1,8 @@
 // Shares a bounded resource between organizations. Organizations take turns, then keys (such as pipelines) of an organization.
-// However many keys one organization floods, another organization waits for at most one turn of each.
-// Slots limit concurrent work. Reserved slots go only to organizations without a running turn.
-// A share per key prevents one key from filling all slots of its organization.
-// The queue is bounded. At the bound, the newest item of the longest queue is refused (longest queue drop). Other
-// organizations never cause a refusal for an organization below its equal share.
+// However many keys one organization floods, another organization waits for at most one turn of each. Slots limit concurrent
+// work. Reserved slots go only to organizations without a running turn. A share per key prevents one key from filling all slots
+// of its organization. The queue is bounded. At the bound, the newest item of the longest queue is refused (longest queue drop).
+// Other organizations never cause a refusal for an organization below its equal share.
 
 /** Slots and bounds of a FairScheduler, and its handling of refused items. */
 export interface FairSchedulerOptions<Item> {

@@ -1,7 +1,6 @@
-// Checks the shape of JSON text before parsing. The cost of JSON.parse depends more on shape than on length: a megabyte of
-// similar
-// records takes 20 ms, a megabyte of distinct names 300 ms. The main thread is blocked during this time. Checking,
-// storing and refusing such a value takes as long again.
+// Checks the shape of JSON text before parsing. The cost of JSON.parse depends more on shape than on length. A megabyte of
+// similar records takes 20 ms, a megabyte of distinct names 300 ms. The main thread is blocked during this time. Checking,
+// storing and refusing the value takes as long again.
 import { AppError } from "./errors.ts"
 
 /** An exceeded bound, such as the number of "objects and lists". */

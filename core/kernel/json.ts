@@ -59,7 +59,7 @@ function textOf(value: unknown): string | undefined {
   return `{${fields.join(",")}}`
 }
 
-// Parses JSON of other systems without rounding: an integer beyond 2^53 becomes the text of its digits, so no digit of an id is
+// Parses JSON of other systems without rounding. An integer beyond 2^53 becomes the text of its digits, so no digit of an id is
 // lost.
 
 const longInteger = /\d{16}/

@@ -1,4 +1,4 @@
-// Logs with pino: one JSON object a line on stdout (text on a terminal), with the caller's request id and organization.
+// Logs with pino: one JSON object a line on stdout, or text on a terminal. Lines have the caller's request id and organization.
 // Secrets are cut by field name at any depth, so a mistakenly logged object does not leak one.
 import { styleText } from "node:util"
 import pino, { type Logger as PinoLogger } from "pino"

@@ -53,8 +53,8 @@ export function bodyOf(request: IncomingMessage, limit: number): Promise<Buffer>
 }
 
 /**
- * Calls `done` once with the result: the whole body (and the sent bytes of a compressed body), the error of a refused body,
- * "no_capacity" if the budget is used up, or "aborted" if the sender disconnected.
+ * Calls `done` once. Passes the whole body, with its sent bytes if they were compressed, or the error of a refused body.
+ * "no_capacity" means that the budget is used up, "aborted" that the sender disconnected.
  */
 export function readBody(request: IncomingMessage, { limit, budget }: Bounds, done: (read: Read, sent?: Buffer) => void): void {
   const tooLarge = (size: number | undefined) => ({

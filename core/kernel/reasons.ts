@@ -1,7 +1,6 @@
 // The registry of reasons: every stable word in `details.reason` of an error. Programs switch on these words, so each word has
-// one
-// meaning and one code. A plugin registers its words in the `reasons` of its `definePlugin` and extends `MillraceReasons`,
-// as core does here.
+// one meaning and one code. A plugin registers its words in the `reasons` of its `definePlugin` and extends `MillraceReasons`, as
+// core does here.
 import { callReasons } from "./reasons/call.ts"
 import type { ReasonSpecs, ReasonsOf } from "./reasons/define.ts"
 import { eventReasons } from "./reasons/event.ts"

@@ -1,6 +1,5 @@
 // State machines as tables. Each row is a state, an event, its guards and the next state. A transition outside the table is
-// refused,
-// and the error names the possible events. Documentation and tests read the same rows.
+// refused, and the error names the possible events. Documentation and tests read the same rows.
 import { AppError } from "./errors.ts"
 
 /** A row: in `state`, `event` leads to `next` if all guards are true. */

@@ -1,6 +1,5 @@
 // Cuts the values of fields named like secrets out of text in one pass. The text may be JSON or not, and may be malformed,
-// because
-// previews show such text too. A megabyte from a stranger must cost no more than one scan.
+// because previews show such text too. A megabyte from a stranger must cost no more than one scan.
 import { isSecretName, mayNameSecret, redacted } from "./secret-names.ts"
 
 /**

@@ -1,7 +1,6 @@
 // Spans through OpenTelemetry's API. Without a registered SDK (`node --import ./your-otel.mjs core/main.ts`) no span is recorded,
-// and the cost
-// is one call. Trace context comes in with `fromHeaders` and goes out with `traceHeaders`. Its format is the registered
-// propagator's; default W3C `traceparent`.
+// and the cost is one call. Trace context comes in with `fromHeaders` and goes out with `traceHeaders`. Its format is the
+// registered propagator's; default W3C `traceparent`.
 import {
   type Attributes,
   context,

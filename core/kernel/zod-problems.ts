@@ -1,7 +1,6 @@
 // Formats zod issues for callers, authors of documents and operators. Unknown fields are listed singly with "did you mean".
-// Unions are
-// reduced to the most likely alternative. Messages show the expected and the received kind, but never a value, since it may
-// be secret.
+// Unions are reduced to the most likely alternative. Messages show the expected and the received kind, but never a value, since
+// it may be secret.
 import type { z } from "zod"
 import type { FieldProblem } from "./errors.ts"
 import { didYouMean } from "./guess.ts"
@@ -176,8 +175,7 @@ function shownName(step: PropertyKey): string {
 }
 
 // Problems of settings for an operator: path, origin, the value unless it is a secret, and valid values. Settings of core and
-// plugins have the
-// same wording.
+// plugins have the same wording.
 
 interface RefusedSettings extends RefusedValue {
   /** Dotted path of the value in the configuration. Empty for the whole configuration. */

@@ -1,6 +1,5 @@
-// Postings of tokens: 32-bit hashes with the items containing them. Postings are divided into parts by the first bits of the
-// token,
-// so a search reads one small part of each segment.
+// Postings of tokens: 32-bit hashes with the items containing them. The first bits of a token select its part. A search reads one
+// small part of each segment.
 import { NumberReader, NumberWriter } from "./packing.ts"
 
 /** Maximum number of postings of a token. Only the newest are stored. */
@@ -8,7 +7,7 @@ const maxPostings = 256
 const ordinals = 2 ** 20
 const postingsPerPart = 1_024
 
-/** The posting of a token in one segment: its number of items, and the ordinals of the newest items, in order. */
+/** The posting of a token in one segment: its number of items, and the ordinals of the newest items in order. */
 export interface Posting {
   readonly token: number
   readonly count: number
