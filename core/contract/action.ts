@@ -34,7 +34,7 @@ export interface StepContext {
   readonly stamp: Readonly<Record<string, Json>>
   /** Stable across retries and replays. Send the key along if the other system accepts one. */
   readonly idempotencyKey: string
-  /** 1 for the first try. */
+  /** 1 for the first attempt. */
   readonly attempt: number
   /** Number of pipelines that forwarded the event; 0 for an event from outside. */
   readonly depth: number

@@ -152,7 +152,7 @@ export interface AuthMode<C extends z.ZodType = z.ZodType, R extends TokenRecord
   /** `auth_config` without `secret`. The service stores the secret separately, encrypted. */
   readonly config: C
   readonly examples?: readonly AuthModeExample[]
-  /** Returns if this use needs a verification secret, and if the service may generate it. */
+  /** Returns the kind of secret for this use: `none`, `generated` (the service may generate it) or `provided` (by the operator). */
   secret(config: z.output<C>): "none" | "generated" | "provided"
   /** Refuses a secret that can never verify (wrong encoding, too short). Throws AppError `invalid_argument`. */
   checkSecret?(secret: string, config: z.output<C>): void

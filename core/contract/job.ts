@@ -100,7 +100,7 @@ export interface EnqueueOptions {
   readonly organization?: string
   /** Jobs of one organization take turns by key, such as a pipeline. */
   readonly key?: string
-  /** Default: generated. Derive the id if the same job may be staged twice; the second staging then has no effect. */
+  /** Default: generated. Derive the id if the same job may be staged twice. Both stagings then make one job. */
   readonly id?: string
   /** Milliseconds since the epoch; default now. */
   readonly runAt?: number

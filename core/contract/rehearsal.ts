@@ -8,7 +8,7 @@ import type { Store } from "./store.ts"
 
 /** The argument of a rehearsal fixture. */
 export interface RehearsalContext {
-  /** The owner of the rehearsal's organization. */
+  /** A caller with all rights in the rehearsal's organization. */
   readonly caller: Caller
   readonly store: Store
   /** Milliseconds since the epoch. */

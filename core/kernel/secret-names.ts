@@ -26,8 +26,8 @@ export function isSecretName(whole: string): boolean {
 }
 
 /**
- * Matches a colon or equals sign after a name with a secret ending; an escape may spell any name. Searching for the sign takes
- * less than half the time of searching for the names. No two parts before the sign match the same character: otherwise a long row
+ * Matches a colon or equals sign after a name with a secret ending. An escape may spell any name. Searching for the sign takes
+ * less than half the time of searching for the names. No two parts before the sign match the same character. Otherwise a long row
  * of spaces would backtrack through each division.
  */
 const mayName =
