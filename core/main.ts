@@ -22,7 +22,7 @@ interface Service {
   kill?(): void
 }
 
-/** Time for closing a worker after its drain time for requests and jobs. */
+/** Time for closing a worker. It follows one drain time for requests and one for jobs. */
 const closingMs = 5_000
 
 async function main(): Promise<void> {

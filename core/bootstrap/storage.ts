@@ -34,9 +34,9 @@ interface Chosen {
   readonly limits: Partial<GroupCommitLimits>
 }
 
-/** MongoDB commits several groups concurrently. A bound on the group size leaves commits for each of them. */
+/** Commits per group on MongoDB. Several groups run concurrently, and this size leaves commits for each of them. */
 const mongoGroup = 128
-/** About the default time of an election. */
+/** Wait for storage, in milliseconds: about the default time of an election. */
 const mongoWaitMs = 10_000
 
 export const Driver = token<Chosen>("StorageDriver")

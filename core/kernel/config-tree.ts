@@ -28,7 +28,10 @@ export function readTree(file: string, problems: string[]): Tree {
 const maxTexts = 8
 const parsedTexts = new Map<string, unknown>()
 
-/** Returns a copy of the parsed text. Commands read the defaults several times, and parsing is the slowest part. */
+/**
+ * Returns a copy of the parsed text, cached by text. A command reads the defaults several times, and parsing takes most of the
+ * time.
+ */
 function parsedOnce(text: string): unknown {
   if (!parsedTexts.has(text)) {
     const value: unknown = parse(text, { prettyErrors: true })

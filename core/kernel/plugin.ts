@@ -21,7 +21,7 @@ export interface Plugin<R, C extends z.ZodType = z.ZodType, E extends readonly u
   register(registrar: R, config: z.output<C>): void
   /** Commands of `millrace` outside operations. They work without a running service. */
   readonly commands?: readonly PluginCommand[]
-  /** Generated files committed beside their sources. `millrace generate` writes them. */
+  /** Generated files, stored beside their sources. `millrace generate` writes them. */
   generates?(): Promise<readonly GeneratedFile[]>
 }
 
