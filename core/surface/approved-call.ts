@@ -1,4 +1,4 @@
-// The job of a call that waited: performs exactly what was approved, once, in the commit that keeps its receipt.
+// The job behind a call that needs approval. Performs exactly the approved call, once, in the commit of its receipt.
 import { type Caller, roleAtLeast } from "../contract/caller.ts"
 import { Gatekeeper, notApproved, withReason } from "../contract/gate.ts"
 import { defineJob, Postponed } from "../contract/job.ts"
@@ -9,7 +9,7 @@ import { AppError, asAppError, type ErrorCode } from "../kernel/errors.ts"
 import { approvedCallJob } from "./call/gated.ts"
 import { Invoker } from "./invoke.ts"
 
-/** Failures that another try may not meet. */
+/** Error codes of temporary failures. A retry may succeed. */
 const passing: ReadonlySet<ErrorCode> = new Set([
   "aborted",
   "resource_exhausted",
@@ -19,7 +19,7 @@ const passing: ReadonlySet<ErrorCode> = new Set([
   "deadline_exceeded",
 ])
 
-/** Due when the approval is decided, or expires. */
+/** Due when the approval is decided or expires. */
 export const approvedCall = defineJob(approvedCallJob, {
   summary: "A call that waited for approval.",
   inject: { declarations: Declarations, invoker: Invoker, keeper: Gatekeeper, clock: Clock },

@@ -1,5 +1,5 @@
-// The one call path. REST, MCP, the CLI and sockets all come through here: authenticate, rate limit, authorise, parse,
-// idempotency, handle, check the output, commit, answer. Nothing here knows HTTP.
+// The single call path of REST, MCP, the CLI and sockets: authenticate, rate limit, authorise, parse, idempotency, handle, check
+// the output, commit, answer. It is independent of HTTP.
 import { isDeepStrictEqual } from "node:util"
 import type { AnyCaller, Authenticator, Caller, Credentials } from "../contract/caller.ts"
 import { callerKind } from "../contract/caller-kind.ts"
@@ -28,23 +28,23 @@ import { type Quota, RateLimits } from "./call/rate-limit.ts"
 import { StreamTurns } from "./call/stream-turns.ts"
 
 export interface InvokeOptions {
-  /** Honoured on POST operations that change something. */
+  /** Applies to POST operations with changes. */
   readonly idempotencyKey?: string | undefined
   readonly signal?: AbortSignal | undefined
-  /** Told what is left of the caller's quotas as soon as it is known, also when the call is then refused. */
+  /** Receives the remaining quotas as soon as they are known, also for a refused call. */
   readonly quotas?: (quotas: readonly Quota[]) => void
-  /** Set where the surface has asked `authorise` already, before it read the input. */
+  /** True if the surface called `authorise` before it read the input. */
   readonly authorised?: boolean
 }
 
 export interface Invoker {
-  /** Throws AppError, always; causes that callers must not see have been logged. */
+  /** Always throws AppError. Causes hidden from callers are logged. */
   invoke(operation: AnyOperation, input: unknown, credentials: Credentials, options?: InvokeOptions): Promise<CallAnswer>
-  /** The first half alone, for surfaces that carry several calls in one exchange: who it is, counted against their limits. */
+  /** Authenticates and counts the call. For surfaces with several calls in one exchange. */
   admit(credentials: Credentials, options?: Pick<InvokeOptions, "quotas">): Promise<AnyCaller>
-  /** The second half: one call of a caller who was admitted. */
+  /** Performs a call of an admitted caller. */
   perform(operation: AnyOperation, input: unknown, caller: AnyCaller, options?: Omit<InvokeOptions, "quotas">): Promise<CallAnswer>
-  /** A call that was approved: handled and audited in the unit of work of the job that performs it, which commits. */
+  /** Performs an approved call: handles and audits it in the unit of work of its job. The job commits. */
   performApproved(operation: AnyOperation, input: unknown, caller: Caller, job: ApprovedCall): Promise<Json>
 }
 
@@ -57,17 +57,17 @@ export interface InvokerDeps {
   readonly ids: Ids
   readonly rateLimiter: RateLimiter
   readonly rateLimits: { readonly key_per_minute: number; readonly organization_per_minute: number }
-  /** Organizations whose calls are refused. */
+  /** Organizations with paused calls. */
   readonly pauses: Pauses
-  /** Counts refused credentials by where they come from. */
+  /** Counts refused credentials by address. */
   readonly addresses?: AddressLimits
-  /** How long audit records are kept; a year unless given. */
+  /** Retention of audit records in days; default: one year. */
   readonly auditDays?: number
   /** `Vault.keyFor("idempotency")`. */
   readonly digestKey: Buffer
-  /** What an operation injects; the container's `all`. */
+  /** Resolves the dependencies of an operation: `all` of the container. */
   readonly resolve: (inject: TokenRecord | undefined) => Deps<TokenRecord>
-  /** Asked when a call of a gated operation comes. */
+  /** Called for a call of a gated operation. */
   readonly gating?: () => Gating
 }
 
@@ -76,7 +76,7 @@ export interface ApprovedCall {
   /** The approval's id. */
   readonly callId: string
   readonly signal: AbortSignal
-  /** Who the call reached when approval was asked for. */
+  /** Recipients of the call when approval was requested. */
   readonly target: Json
 }
 
@@ -88,10 +88,10 @@ interface Call {
   readonly signal: AbortSignal
 }
 
-/** More are audited and committed in turns of their own. */
+/** More writes are audited and committed in separate turns of the event loop. */
 const manyWrites = 100
 
-/** Failures that a repeat may meet because its first call has just gone through. */
+/** Error codes of a repeat right after its first call succeeded. */
 const collisions = new Set(["already_exists", "aborted", "failed_precondition"])
 
 export function createInvoker(deps: InvokerDeps): Invoker {
@@ -101,7 +101,7 @@ export function createInvoker(deps: InvokerDeps): Invoker {
   const never = new AbortController().signal
   const resolved = new Map<AnyOperation, Deps<TokenRecord>>()
 
-  /** Services are made once, so what an operation injects is looked up once. */
+  /** Services are singletons. One lookup for each operation is enough. */
   function depsOf(operation: AnyOperation): Deps<TokenRecord> {
     const known = resolved.get(operation)
     if (known) return known
@@ -133,7 +133,7 @@ export function createInvoker(deps: InvokerDeps): Invoker {
     return await once(call, idempotency.claim(operation, caller, key, raw))
   }
 
-  /** Handles a call with an idempotency key, or gives the answer of the one that was first. */
+  /** Handles a call with an idempotency key, or returns the response of the first call. */
   async function once(call: Omit<Call, "claim">, claim: Claim): Promise<CallAnswer> {
     try {
       const first = await claim.first()
@@ -164,7 +164,7 @@ export function createInvoker(deps: InvokerDeps): Invoker {
     })
   }
 
-  /** The handler runs once the organization may open another stream. */
+  /** The handler runs when the organization may open another stream. */
   async function streamed(call: Call): Promise<CallAnswer> {
     const { operation, signal } = call
     const { organization } = requireOrganization(call.caller, operation.name)
@@ -196,7 +196,7 @@ export function createInvoker(deps: InvokerDeps): Invoker {
       return { kind: "stream", status, stream: result as Streamed }
     }
     const answer = jsonAnswer(status, await outputText(operation, result))
-    // Repeats of a call that waits get the approval of the first.
+    // Repeats of a waiting call receive the approval of the first call.
     const isFinal = held !== undefined || (operation.joinsRepeats?.(result) ?? true)
     await commit(work, held ? { ...call, input: auditedOf(operation, input, held.filed) } : call, isFinal ? answer : undefined)
     return answer
@@ -249,7 +249,7 @@ export function createInvoker(deps: InvokerDeps): Invoker {
     }
   }
 
-  /** Runs a part of a call in its own span; every failure becomes an AppError, its cause logged. */
+  /** Runs a part of a call in its own span. Every failure becomes an AppError with a logged cause. */
   async function told<T>(operation: string, { log, requestId, surface }: CallContext, run: () => Promise<T>): Promise<T> {
     const attributes = () => ({ "millrace.operation": operation, "millrace.surface": surface, "millrace.request_id": requestId })
     return await inSpan(operation, { attributes }, async (span) => {
@@ -273,14 +273,14 @@ export function createInvoker(deps: InvokerDeps): Invoker {
   }
 }
 
-/** Another change was committed between what was read and the commit. */
+/** Another change was committed between the read and the commit. */
 function cameSecond(error: unknown): error is AppError {
   return error instanceof AppError && (error.code === "aborted" || error.code === "already_exists") && error.details["committed"] !== true
 }
 
 type CallContext = Pick<Credentials, "log" | "requestId" | "surface">
 
-/** Fields that agents cannot set are dropped before anything reads them. */
+/** Removes fields reserved for other callers from an agent's input before it is read. */
 function cleared(operation: AnyOperation, input: unknown, caller: AnyCaller): unknown {
   if (callerKind(caller) !== "agent" || !operation.mcp || !("clears" in operation.mcp) || typeof input !== "object" || input === null)
     return input

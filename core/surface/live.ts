@@ -1,5 +1,5 @@
-// Live updates over socket.io at `/live`: sockets are admitted by token or endpoint, join rooms that carry their
-// organization, and get messages once these are committed. Revoked and expired credentials lose their sockets.
+// Live updates over socket.io at `/live`. Sockets are admitted by token or endpoint and join rooms of their organization. They
+// receive messages after the commit. Revoked and expired credentials disconnect their sockets.
 import type { Server as HttpServer } from "node:http"
 import { Gauge, type Registry } from "prom-client"
 import { Server, type ServerOptions } from "socket.io"
@@ -40,35 +40,35 @@ export interface LiveSocketsDeps {
   readonly metrics: Registry
   readonly authenticator: Authenticator
   readonly invalidation: CacheInvalidation
-  /** Channels that plugins have declared. */
+  /** Channels declared by plugins. */
   readonly channels: readonly Channel[]
   readonly keepMs: number
   readonly keepMessages: number
   readonly corrections?: ClockCorrections
   readonly ownerOfEndpoint: (endpointId: string) => Promise<EndpointOwner | undefined>
   readonly viewerTokens?: (() => ViewerTokens | undefined) | undefined
-  /** Invalidation topic announced, with the owner's `pipeline` as key, when an endpoint may have become another one's or nobody's. */
+  /** Invalidation topic, with the owner's `pipeline` as key. Announces that an endpoint may have a new owner or no owner. */
   readonly endpointsTopic: string
-  /** Anonymous sockets that one address may hold at once. */
+  /** Maximum of anonymous sockets from one address. */
   readonly anonymousPerAddress: number
-  /** Sockets that one credential may hold at once. */
+  /** Maximum of sockets with one credential. */
   readonly socketsPerKey: number
-  /** Origins whose pages may use the polling transport; a WebSocket has no such check, and carries no cookie. */
+  /** Allowed origins of the polling transport. A WebSocket has no such check and sends no cookie. */
   readonly corsOrigins: readonly string[]
   /** Organizations without live connections. */
   readonly pauses: Pauses
   readonly rateLimiter: RateLimiter
-  /** Of calls: connections and requests of sockets count as calls. */
+  /** Limits of calls. Connections and requests of sockets count as calls. */
   readonly rateLimits: RateLimits
   readonly addresses?: AddressLimits
   readonly addressOf: (request: AddressedRequest) => string
   /** Name of the session's cookie. */
   readonly sessionCookie: string
-  /** Carries messages between nodes; this process alone when absent. */
+  /** Delivers messages between nodes. Without an adapter, messages stay in this process. */
   readonly adapter?: (() => NonNullable<ServerOptions["adapter"]>) | undefined
-  /** Set where this is one of several workers that share a port. */
+  /** Set if this process is one of several workers on a shared port. */
   readonly worker?: StickyWorker | undefined
-  /** Hears of each message that is committed and new, beside its subscribers. */
+  /** Receives each new committed message, in addition to subscribers. */
   readonly onBroadcast?: ((organization: string, message: LiveMessageDocument) => void) | undefined
 }
 
@@ -76,7 +76,7 @@ export interface LiveSockets {
   readonly live: Live
   readonly upgrade: LiveUpgrade
   start(): Promise<void>
-  /** Disconnects the sockets whose credential has run out, and tells the others how far they are. Called by the timer. */
+  /** Disconnects sockets with expired credentials, and sends other sockets their position. The timer calls this. */
   recheck(): Promise<void>
   stop(): Promise<void>
 }
@@ -136,7 +136,7 @@ export function createLiveSockets(deps: LiveSocketsDeps): LiveSockets {
   })
 
   const recheckAll = async () => {
-    // What other nodes committed since may be on its way.
+    // Recent commits of other nodes may still be in transit.
     tellPosition(deps.clock.now() - recheckMs)
     await recheck(deps, io)
   }
@@ -184,7 +184,7 @@ export function createLiveSockets(deps: LiveSocketsDeps): LiveSockets {
   }
 }
 
-/** Refused requests in a row, after which a socket that goes on is disconnected. */
+/** Maximum of refused requests in a row. After it a socket is disconnected. */
 const maxRefused = 100
 
 function serve(deps: LiveSocketsDeps, requests: RequestLimits, socket: LiveSocket): void {
@@ -202,7 +202,7 @@ function serve(deps: LiveSocketsDeps, requests: RequestLimits, socket: LiveSocke
   const answer = (event: "subscribe" | "unsubscribe") => {
     socket.on(event, (...given: unknown[]) => {
       const [request, respond] = [given[0], given.at(-1)]
-      // Where nothing was sent, what acknowledges comes first.
+      // Without a payload, the first argument is the acknowledgement.
       subscriptions[event](typeof request === "function" ? undefined : request)
         .then((acknowledgement) => {
           if (typeof respond === "function") respond(acknowledgement)
@@ -236,7 +236,7 @@ function countPackets({ addressOf }: LiveSocketsDeps, requests: RequestLimits, s
   })
 }
 
-/** Timers take no longer one; what expires later is found when sockets are checked again. */
+/** Maximum delay of a timer. The recheck of sockets finds later expiries. */
 const maxTimerMs = 2 ** 31 - 1
 
 function endsWithCredential({ clock }: LiveSocketsDeps, socket: LiveSocket): void {
@@ -250,7 +250,7 @@ function endsWithCredential({ clock }: LiveSocketsDeps, socket: LiveSocket): voi
     )
 }
 
-/** A connection may be lost before its socket counts as connected, and then no "disconnect" comes. */
+/** A connection may close before its socket counts as connected. It then has no "disconnect" event. */
 function leavesWith(socket: LiveSocket, leave: () => void): void {
   socket.once("disconnect", leave)
   socket.conn.once("close", leave)
@@ -263,7 +263,7 @@ function refusal(cause: unknown, log: Logger): Error {
   return Object.assign(new Error(error.message), { data: error.toBody() })
 }
 
-/** What the handshake carries; without any of it, the session of a browser that has signed in. */
+/** Returns the credentials of the handshake, or the session cookie of a signed-in browser. */
 async function handshakeOf({ handshake, request }: LiveSocket, cookie: string): Promise<Readonly<Record<string, unknown>>> {
   const { token, endpoint_id } = handshake.auth as Readonly<Record<string, unknown>>
   const session = token === undefined && endpoint_id === undefined ? sessionOf(request, cookie) : undefined

@@ -1,5 +1,5 @@
-// The OpenAPI 3.1 document, read from the registered operations: nothing in it is written twice. Inputs and outputs are
-// the operations' own schemas, named after them.
+// The OpenAPI 3.1 document, built from the registered operations. Inputs and outputs use the operations' own schemas, named after
+// the operations.
 import type { AnyOperation } from "../contract/operation.ts"
 import type { AnyRoute, RouteDocument } from "../contract/route.ts"
 import { pathParameters } from "./call/audit.ts"
@@ -58,7 +58,7 @@ export function openApi(operations: readonly AnyOperation[], args: { serverUrl: 
   }
 }
 
-/** A tag an area: its name, and what can be done in it. */
+/** One tag for each area: its name and its verbs. */
 function tagsOf(named: readonly { readonly name: string }[]): { name: string; description: string }[] {
   const areas = Map.groupBy(named, areaOf)
   return [...areas].map(([name, inArea]) => {
@@ -68,7 +68,7 @@ function tagsOf(named: readonly { readonly name: string }[]): { name: string; de
   })
 }
 
-// One public route in the OpenAPI document. It needs no key, and its responses are for people and browsers.
+// Renders a public route. It needs no key, and its responses are for people and browsers.
 
 function routeEntry(route: AnyRoute, document: RouteDocument): JsonObject {
   const text = { type: "string" }

@@ -1,5 +1,5 @@
-// Pages by keyset: a cursor holds the sort values of the last document shown, and a MAC that binds them to the
-// organization, what is listed and the sort, so that it can be neither changed nor carried elsewhere.
+// Keyset pagination. A cursor contains the sort values of the last document and a MAC. The MAC binds it to the organization, the
+// list and the sort, so clients can neither change it nor use it elsewhere.
 import { createHmac } from "node:crypto"
 import type { Document } from "../contract/collection.ts"
 import type { Pager } from "../contract/pagination.ts"

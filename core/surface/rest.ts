@@ -1,5 +1,5 @@
-// REST: an express app built from the registered operations. It lets the caller in, reads the input out of path, query
-// and body, has the call performed, and writes the answer; what a call means is not its business.
+// REST: an express app built from the registered operations. Admits the caller, reads the input from path, query and body,
+// performs the call and writes the response. The operations define the meaning.
 import type { IncomingMessage, ServerResponse } from "node:http"
 import express, { type NextFunction, type Request, type RequestHandler, type Response } from "express"
 import { Histogram, type Registry } from "prom-client"
@@ -30,16 +30,18 @@ export interface RestDeps {
   readonly metrics: Registry
   readonly corsOrigins: readonly string[]
   readonly maxBodyBytes?: number
-  /** Counts what is asked for without a credential. */
+  /** Counts requests without a credential. */
   readonly addresses: AddressLimits
   readonly addressOf: (request: IncomingMessage) => string
   /** Name of the session's cookie. */
   readonly sessionCookie: string
-  /** Documents served without a credential, by path: the OpenAPI document, say. */
+  /** Documents served without a credential, by path, for example the OpenAPI document. */
   readonly documents?: Readonly<Record<string, ServedDocument>>
-  /** Handlers of other surfaces under a path of their own (`/mcp`), given the request as it came, with `res.locals.requestId` set. */
+  /**
+   * Handlers of other surfaces under their own path (`/mcp`). They receive the original request, with `res.locals.requestId` set.
+   */
   readonly mounts?: Readonly<Record<string, Mount>>
-  /** Routes that need no credential; calls `next()` for others. */
+  /** Routes without a credential. Calls `next()` for other paths. */
   readonly publicRoutes?: RequestHandler
 }
 
@@ -50,12 +52,12 @@ export interface Mount {
 
 export type RequestListener = (request: IncomingMessage, response: ServerResponse) => void
 
-/** Throws when two operations answer the same method and path. */
+/** Throws if two operations share a method and path. */
 export function createRest(deps: RestDeps): RequestListener {
   const routes = routesOf(deps.operations)
   const reads = readsBeside(deps.operations)
   const methodsAt = (asked: string): readonly string[] => {
-    // As express reads paths: one slash at the end means nothing.
+    // Like express, ignores one trailing slash.
     const path = asked.replace(/\/$/, "")
     if (path === "" || Object.hasOwn(deps.documents ?? {}, path)) return ["GET", "HEAD", "OPTIONS"]
     return deps.mounts?.[path]?.methods ?? allowedMethods(routes, path)
@@ -119,7 +121,7 @@ export function createRest(deps: RestDeps): RequestListener {
 
 interface Called {
   readonly operation: AnyOperation
-  /** The read of what it changes. */
+  /** The read of the changed resource. */
   readonly read: AnyOperation | undefined
 }
 
@@ -131,14 +133,14 @@ async function answer(deps: RestDeps, called: Called, request: Request, response
   const result = await fromHeaders(request.headers, () =>
     inSpan(`${http.method} ${http.path}`, span, () => perform(deps, called, request, response)),
   )
-  // A rejection without a handler has failed the request meanwhile.
+  // An unhandled rejection already failed the request.
   if (response.writableEnded) return
   if (result.kind === "stream") return await sendStream(request, response, result.status, result.stream)
   if (result.repeated) response.setHeader("Idempotency-Replayed", "true")
   sendText(request, response, result.status, result.text, jsonType)
 }
 
-/** Nothing of the query or the body is read before it is known who sends it, counted, and that they may. */
+/** Reads query and body only after the caller is authenticated, counted and authorised. */
 async function perform(deps: RestDeps, { operation, read }: Called, request: Request, response: Response): Promise<CallAnswer> {
   const { invoker } = deps
   const gone = new AbortController()
@@ -190,17 +192,17 @@ function requestHistogram(metrics: Registry): Histogram<"operation" | "method" |
   })
 }
 
-// The Idempotency-Key of a request: bare, as most send it, or the quoted string of a structured header, as
-// draft-ietf-httpapi-idempotency-key-header-07 asks for. Both name the same key.
+// The Idempotency-Key of a request: bare, as most clients send it, or a quoted string as in
+// draft-ietf-httpapi-idempotency-key-header-07. Both forms name the same key.
 
-/** RFC 9651 section 3.3.3, parameters passed over. */
+/** RFC 9651 section 3.3.3. Parameters are ignored. */
 const quoted = /^"((?:[\x20\x21\x23-\x5b\x5d-\x7e]|\\["\\])*)" *(?:;.*)?$/
 
-/** What is neither is given back as it is, for the call to refuse; undefined where there is none. */
+/** Returns other forms unchanged, for the call to refuse. Undefined without a header. */
 function idempotencyKeyOf(request: Request): string | undefined {
   const given = request.get("idempotency-key")
   if (given === undefined || !given.startsWith('"')) return given
   const text = quoted.exec(given)?.[1]
-  // An opening quote alone is not a key: a space is never part of one.
+  // A key with only an opening quote is invalid. The added space makes the call refuse it.
   return text === undefined ? `${given} ` : text.replaceAll(/\\(.)/g, "$1")
 }

@@ -1,4 +1,5 @@
-// Units of work outside a call: stages, commits, runs the hooks. Repeats the work after a conflict if the caller asks.
+// Units of work outside a call: stages, commits, runs the hooks. Repeats the work after a conflict if the caller requests
+// retries.
 import type { CommitResult, Store } from "../contract/store.ts"
 import { isConflict, StagedWork, type UnitOfWork, type UnitsOfWork } from "../contract/unit-of-work.ts"
 import { type Clock, sleep } from "../kernel/clock.ts"
@@ -15,7 +16,7 @@ type Stage<T> = (work: UnitOfWork) => Promise<T> | T
 
 /** Hundreds of concurrent writers of one document all succeed within these tries. */
 const maxTries = 60
-/** The first retries follow at once. Later retries wait a random time, so that writers stop meeting. */
+/** The first retries follow at once. Later retries wait a random time to avoid further conflicts. */
 const triesAtOnce = 2
 const maxPauseMs = 200
 
@@ -63,7 +64,7 @@ export function createUnitsOfWork({ store, ids, clock }: UnitsOfWorkDeps): Units
             if (tries > triesAtOnce) await sleep(clock, Math.random() * Math.min(maxPauseMs, 2 ** tries))
             continue
           }
-          // Outside of the try: the failure of a hook follows a commit that must not be repeated.
+          // Outside the try: a hook fails after the commit, and the commit must not run twice.
           await work.committed(result)
           return value
         }
@@ -71,7 +72,7 @@ export function createUnitsOfWork({ store, ids, clock }: UnitsOfWorkDeps): Units
   }
 }
 
-/** Returns false for other failures, and for a document that is missing again: the work does not read it. */
+/** Returns false for other failures. Also false if the same document is missing again: the work does not read it. */
 function mayPass(error: unknown, before: unknown): boolean {
   if (!isConflict(error)) return false
   // The message names the document.

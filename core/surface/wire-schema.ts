@@ -1,12 +1,15 @@
-// The JSON Schema (2020-12) of what goes over the wire, out of a zod schema: zod's own, with the recursive spelling of
-// "any JSON value" folded, and answers left open for fields to come.
+// Converts zod schemas to JSON Schema (2020-12) for the wire. Uses zod's conversion, simplifies the recursive spelling of "any
+// JSON value", and leaves outputs open for future fields.
 import { z } from "zod"
 
 export type JsonObject = { [key: string]: unknown }
 
 const known = { input: new WeakMap<z.ZodType, JsonObject>(), output: new WeakMap<z.ZodType, JsonObject>() }
 
-/** Made once of each schema, and not to be changed. The root is the schema itself, never a reference; shared and recursive parts stand under `$defs`. */
+/**
+ * Built once for each schema; do not change the result. The root is the schema itself, never a reference. Shared and recursive
+ * parts are under `$defs`.
+ */
 export function wireSchema(schema: z.ZodType, io: "input" | "output"): JsonObject {
   let wire = known[io].get(schema)
   if (!wire) {
@@ -43,7 +46,7 @@ function rootOf(body: JsonObject, definitions: JsonObject): JsonObject {
   return target ? { ...(target as JsonObject), ...beside } : body
 }
 
-/** Whether this is what zod makes of `z.json()`: text, number, boolean, null, a list or an object of itself. */
+/** Returns true for zod's conversion of `z.json()`: text, number, boolean, null, a list or an object of itself. */
 function isAnyJson(name: string, definition: JsonObject | undefined): boolean {
   const parts = definition?.["anyOf"]
   if (!Array.isArray(parts) || parts.length !== 6) return false
@@ -52,7 +55,7 @@ function isAnyJson(name: string, definition: JsonObject | undefined): boolean {
   return list?.items?.["$ref"] === own && object?.additionalProperties?.["$ref"] === own
 }
 
-/** References to any JSON value become the empty schema, which says the same. */
+/** Replaces references to any JSON value with the empty schema, which has the same meaning. */
 function folded(value: unknown, any: ReadonlySet<string>): unknown {
   if (Array.isArray(value)) return value.map((item) => folded(item, any))
   if (typeof value !== "object" || value === null) return value

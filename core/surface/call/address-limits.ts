@@ -1,5 +1,5 @@
-// What one address may ask of the service without a credential that holds: refused credentials and open documents take
-// from one bucket. A credential that holds is never refused here, so that nobody behind the same address locks others out.
+// Per-address limit for requests without a valid credential. Refused credentials and open documents share one bucket. A valid
+// credential is never refused here. A client therefore cannot lock out others behind the same address.
 import { type RateLimiter, windowSeconds } from "../../contract/rate-limiter.ts"
 import { networkOf } from "../../kernel/client-address.ts"
 import { AppError } from "../../kernel/errors.ts"
@@ -13,14 +13,14 @@ export class AddressLimits {
     this.#limit = perMinute
   }
 
-  /** Takes one; throws `resource_exhausted` when none is left. */
+  /** Consumes one request. Throws `resource_exhausted` if the bucket is empty. */
   async take(address: string | undefined): Promise<void> {
     if (address === undefined) return
     const { allowed, left } = await this.#rateLimiter.consume([{ id: `address:${networkOf(address)}`, limit: this.#limit }])
     if (!allowed) throw exhausted(this.#limit, ((1 - (left[0] ?? 0)) * windowSeconds) / this.#limit)
   }
 
-  /** Runs what authenticates; a refusal takes one, and is `resource_exhausted` when none is left. */
+  /** Runs an authentication. A refused credential consumes one request. Throws `resource_exhausted` if the bucket is empty. */
   async guard<T>(address: string | undefined, authenticate: () => Promise<T>): Promise<T> {
     try {
       return await authenticate()

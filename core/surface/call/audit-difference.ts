@@ -1,34 +1,34 @@
-// What a change changed, short enough to be kept for a year: of two long texts the part that differs, of two large
-// documents the fields that do. What stayed the same gives way first.
+// The difference of a change, short enough to store for a year. Long texts are reduced to the differing part, large documents to
+// the differing fields. Unchanged content is cut first.
 import { isDeepStrictEqual } from "node:util"
 import type { Json } from "../../contract/collection.ts"
 import { isRecord } from "../../kernel/json.ts"
 import { withoutSecrets } from "./redact.ts"
 
-/** Characters of a text that are shown. */
+/** Maximum length of a recorded text, in characters. */
 const maxText = 500
-/** Characters of a whole value. */
+/** Maximum length of each side of a change, in characters of JSON. */
 const maxLength = 4_000
 const maxItems = 100
-/** Of what is the same, on either side of what differs. */
+/** Characters of unchanged text on either side of a difference. */
 const context = 30
-/** Stands for a side that has no such field. */
+/** Marks a field missing on one side. */
 const absent = Symbol("absent")
 type Side = Json | typeof absent
 
-/** One value as the audit shows it, secrets cut. */
+/** Returns an audited value without secrets. */
 export function summary(value: Readonly<Record<string, unknown>>, alsoSecret: readonly string[] = []): Json {
   return difference(null, value, alsoSecret).after
 }
 
-/** Both sides of a change as the audit shows them, secrets cut; null for a document that was not there. */
+/** Returns both sides of a change without secrets. The side of a missing document is null. */
 export function difference(before: unknown, after: unknown, alsoSecret: readonly string[] = []): { before: Json; after: Json } {
   const old = withoutSecrets(before, alsoSecret)
   const now = withoutSecrets(after, alsoSecret)
   const sides = (shorten: (one: Side, other: Side) => Side) => ({ before: sideOf(shorten(old, now)), after: sideOf(shorten(now, old)) })
   const whole = sides((one, other) => shortened(one, other, maxText))
   if (fits(whole) && (old === null || now === null || !(hasLongList(old) || hasLongList(now)))) return whole
-  // Of one side alone everything is new, and there is nothing to give way.
+  // With only one side, all content is new. Only shorter texts save space.
   for (const limit of old === null || now === null ? [200, 80] : [maxText, 200, 80]) {
     const changed = sides((one, other) => truncated(shortened(changedOf(one, other), changedOf(other, one), limit)))
     if (fits(changed)) return changed
@@ -40,7 +40,7 @@ function fits({ before, after }: { before: Json; after: Json }): boolean {
   return JSON.stringify(before).length <= maxLength && JSON.stringify(after).length <= maxLength
 }
 
-/** What differs may stand behind the items that are shown. */
+/** Differences may lie behind the recorded items. */
 function hasLongList(value: Json): boolean {
   if (typeof value !== "object" || value === null) return false
   return (Array.isArray(value) && value.length > maxItems) || Object.values(value).some(hasLongList)
@@ -54,7 +54,7 @@ function truncated(side: Side): Side {
   return isRecord(side) ? { truncated: true, ...side } : side
 }
 
-/** With its texts and lists cut to size, where they differ from the other's. */
+/** Shortens texts and lists. Texts keep the part around their difference. */
 function shortened(one: Side, other: Side, limit: number): Side {
   if (typeof one === "string") return shortText(one, typeof other === "string" ? other : undefined, limit)
   if (Array.isArray(one)) {
@@ -66,7 +66,7 @@ function shortened(one: Side, other: Side, limit: number): Side {
   return Object.fromEntries(Object.entries(one).map(([name, inner]) => [name, sideOf(shortened(inner, fieldOf(other, name), limit))]))
 }
 
-/** Only what differs from the other, as deep as it goes; the rest is counted. */
+/** Reduces a value to its differences from the other side, at every depth. Unchanged items are counted. */
 function changedOf(one: Side, other: Side): Side {
   if (Array.isArray(one) && Array.isArray(other)) {
     const { start, end } = sharedEnds(one, other)
@@ -87,7 +87,7 @@ function unchanged(count: number): string[] {
   return count > 0 ? [`… (${count} unchanged)`] : []
 }
 
-/** The last resort: each field that differs as text, with an equal share of the room. */
+/** Last resort: the differing fields as text. Every field gets an equal share of the space. */
 function byField(one: Side, other: Side): Side {
   if (!isRecord(one)) return typeof one === "symbol" ? one : shortText(textOf(one), other === absent ? undefined : textOf(other), maxText)
   const differing = Object.keys(one).filter((name) => !isDeepStrictEqual(one[name], fieldOf(other, name)))
@@ -101,7 +101,7 @@ function byField(one: Side, other: Side): Side {
   return { truncated: true, ...Object.fromEntries(fields), ...(left > 0 ? { "…": `${left} more` } : {}) }
 }
 
-/** Shortened to about the limit; beside another text, to where it differs from that one. */
+/** Shortens a text to about `limit` characters. With another text, keeps the part around the difference. */
 function shortText(text: string, other: string | undefined, limit: number): string {
   if (text.length <= limit) return text
   if (other === undefined || other === text) return `${text.slice(0, limit).toWellFormed()}… (${text.length} characters)`
@@ -115,7 +115,7 @@ function shortText(text: string, other: string | undefined, limit: number): stri
   return (before + cut + after).toWellFormed()
 }
 
-/** How many items at the beginning and at the end are equal. */
+/** Counts the equal items at the start and at the end. */
 function sharedEnds(one: ArrayLike<Json>, other: ArrayLike<Json>): { start: number; end: number } {
   const most = Math.min(one.length, other.length)
   let start = 0

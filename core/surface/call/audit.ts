@@ -1,5 +1,5 @@
-// The audit log: who changed what, through which surface, with what was there before and after, kept in the commit of
-// the change itself. Secrets are cut by name before anything is kept.
+// The audit log: the author and surface of each change, with the values before and after. A record is part of the commit of its
+// change. Secrets are removed by field name before a record is stored.
 import type { AnyCaller, Surface } from "../../contract/caller.ts"
 import { type CollectionSpec, type Document, defineCollection, type Json } from "../../contract/collection.ts"
 import type { AnyOperation } from "../../contract/operation.ts"
@@ -8,35 +8,35 @@ import type { UnitOfWork } from "../../contract/unit-of-work.ts"
 import { timestamp } from "../../kernel/clock.ts"
 import { difference, summary } from "./audit-difference.ts"
 
-/** One change, as the audit log keeps it. */
+/** One change in the audit log. */
 export interface AuditRecord extends Document {
   at: string
-  /** `organization_id`: of the manager, where the call came from the organization that manages this one; undefined in older records. */
+  /** `organization_id`: the managing organization, if it made the call. Undefined in older records. */
   actor: { credential_id: string; user_id: string | null; organization_id?: string | null; surface: Surface }
   operation: string
   /** Path parameters. */
   target: Json
-  /** What the call asked for, secrets cut. */
+  /** Input of the call without secrets. */
   changes: Json
-  /** The first documents that it made, changed or removed; undefined in records older than this field. */
+  /** The first documents written by the call. Undefined in records older than this field. */
   writes?: AuditedWrite[]
-  /** How many more there were; undefined in records older than this field. */
+  /** Count of further written documents. Undefined in records older than this field. */
   more_writes?: number
   request_id: string
-  /** undefined in records older than this field, which stay. */
+  /** Undefined in records older than this field. They do not expire. */
   expires_at?: string
 }
 
 export interface AuditedWrite {
   collection: string
   id: string
-  /** Null where the document was made; of an update only the fields that it touched. */
+  /** Null for a new document. An update has only the changed fields. */
   before: Json
-  /** Null where the document was removed. */
+  /** Null for a removed document. */
   after: Json
 }
 
-/** Who changed what and when: a record for each operation that changed something, written in its commit. */
+/** One record for each changing operation: author, time and change. The record is part of the operation's commit. */
 export const AuditLog = defineCollection<AuditRecord>()({
   name: "audit_log",
   scope: "organization",
@@ -46,7 +46,7 @@ export const AuditLog = defineCollection<AuditRecord>()({
   audit: "none",
 })
 
-/** The same for calls of persons without an organization. `writes` stays empty. */
+/** Audit records for calls of persons without an organization. `writes` is always empty. */
 export const PersonalAuditLog = defineCollection<AuditRecord>()({
   name: "personal_audit_log",
   scope: "global",
@@ -56,14 +56,14 @@ export const PersonalAuditLog = defineCollection<AuditRecord>()({
   audit: "none",
 })
 
-/** More writes than these are counted, and told by the call's own input. */
+/** Maximum of recorded writes. Further writes are counted; the input of the call describes them. */
 const maxWrites = 40
-/** Documents of which the size alone is kept. */
+/** Maximum of documents recorded by size only. */
 const maxSizes = 10
 const dayMs = 86_400_000
-/** Digests and sealed values: no secret in clear, and of no use to a reader. */
+/** Digests and sealed values. They contain no clear secret and no information for a reader. */
 const alsoSecret = ["hash", "secrets", "sealed", "ciphertext"]
-/** Fields that are shown of a document whose size is all that is kept. */
+/** Recorded fields of a document with a recorded size. */
 const shownBesideSize = ["id", "created_at", "updated_at"]
 
 export interface Changes {
@@ -71,7 +71,7 @@ export interface Changes {
   readonly more: number
 }
 
-/** Before and after of the documents that a call is about to write, inside its organization. */
+/** Reads the documents before a call writes them, within the organization. Returns both sides of each change. */
 export async function changesOf(store: Store, writes: readonly Write[], organization: string): Promise<Changes> {
   const all = writes.filter((write) => write.organization === organization && write.collection.audit !== "none")
   let sizes = 0
@@ -111,7 +111,7 @@ function bytesOf(value: unknown): number {
   return Buffer.byteLength(JSON.stringify(value) ?? "")
 }
 
-/** The count and size of a field of the input. */
+/** Returns the size of an input field, and its count if the field is a list. */
 function inputSize(value: unknown): Json {
   return { ...(Array.isArray(value) ? { count: value.length } : {}), bytes: bytesOf(value) }
 }

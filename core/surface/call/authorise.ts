@@ -1,4 +1,4 @@
-// Whether a caller may call an operation: the scope of a scoped token, the role, staff. A refusal says what is needed.
+// Checks the rights of a caller: token scopes, role, staff. A refusal names the missing right.
 import type { AnyCaller, Caller } from "../../contract/caller.ts"
 import { roleAtLeast } from "../../contract/caller.ts"
 import { callerKind } from "../../contract/caller-kind.ts"
@@ -56,7 +56,7 @@ export function requireFreshSignIn({ signIn }: Pick<AnyCaller, "signIn">, what: 
   })
 }
 
-/** Throws `permission_denied` if another caller gives a field of the operator. */
+/** Throws `permission_denied` if another caller sends a field of the operator. */
 export function refuseOperatorFields({ operator }: Access, caller: AnyCaller, input: unknown): void {
   if (caller.operator !== undefined || typeof input !== "object" || input === null) return
   const field = operator?.fields?.find((name) => (input as Record<string, unknown>)[name] !== undefined)

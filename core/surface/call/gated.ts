@@ -1,4 +1,4 @@
-// Calls that wait for a person: filed instead of performed, with the job that performs them.
+// Calls with required approval. Such a call is filed first; a job performs it after the approval.
 import { isDeepStrictEqual } from "node:util"
 import { z } from "zod"
 import { type Caller, roles } from "../../contract/caller.ts"
@@ -12,13 +12,13 @@ import { derivedUuid } from "../../kernel/ids.ts"
 import { pathParameters } from "./audit.ts"
 import { parseInput } from "./parse-input.ts"
 
-/** The job of a call that waits; core/surface/approved-call.ts runs it. */
+/** The job of a call with required approval. `core/surface/approved-call.ts` runs it. */
 export const approvedCallJob = jobRef(
   "operation.approved",
   z.object({
     operation: z.string(),
     approval_id: z.string(),
-    /** Whose call it was, with the rights that it had. */
+    /** The caller with the rights at the time of the call. */
     caller: z.object({
       organization: z.object({ id: z.string(), slug: z.string(), name: z.string() }),
       role: z.enum(roles),
@@ -33,14 +33,14 @@ export const approvedCallJob = jobRef(
   },
 )
 
-/** What filing a call takes. */
+/** Input for filing a call. */
 export interface GatedCall {
   readonly operation: AnyOperation
   readonly caller: Caller
   readonly input: unknown
-  /** Takes the approval, under its own id: an idempotency key may come again once its record is gone. */
+  /** Receives the approval under its own id. A client may reuse an idempotency key after its record expires. */
   readonly work: UnitOfWork
-  /** What the operation injects. */
+  /** Dependencies of the operation. */
   readonly deps: Record<string, unknown>
 }
 
@@ -50,12 +50,12 @@ export interface Gating {
 }
 
 export interface HeldCall {
-  /** Of the call. */
+  /** Response of the call. */
   readonly answer: Json
   readonly filed: FiledApproval
 }
 
-/** Who a gated call reaches; null if its input says it all. */
+/** Returns the recipients of a gated call. Null if the input names them. */
 export async function targetOf(
   { gate }: AnyOperation,
   input: unknown,
@@ -64,7 +64,7 @@ export async function targetOf(
   return (await gate?.target?.(input as never, args)) ?? null
 }
 
-/** Files a call that waits; undefined where the organization lets it go on. */
+/** Files a call with required approval. Returns undefined if the organization requires no approval. */
 export async function heldBack(
   { operation, caller, input, work, deps }: GatedCall,
   gating: Gating | undefined,
@@ -79,7 +79,7 @@ export async function heldBack(
   }
   const { queue } = gating
   if (!(await keeper.holds(organization, gate.name))) return undefined
-  // It is parsed again when it is performed.
+  // The job parses the stored input again.
   if (!isDeepStrictEqual(await parseInput(operation.input, input), input))
     throw new Error(`The input of ${operation.name} changes when it is parsed again, so that nobody could approve exactly what it does.`)
   const job = derivedUuid(work.id, "approved-call")
@@ -111,7 +111,7 @@ export async function heldBack(
   return { answer: gate.pending(filed) as Json, filed }
 }
 
-/** What the audit log keeps of a call that was filed: not what it asked for, which goes with the approval, sooner. */
+/** Returns the audited input of a filed call. The approval stores the full input and expires earlier. */
 export function auditedOf({ http }: AnyOperation, input: unknown, { id, digest }: FiledApproval): Record<string, unknown> {
   const target = pathParameters(http.path).map((name) => [name, (input as Record<string, unknown>)[name]] as const)
   return { ...Object.fromEntries(target), approval_id: id, digest }

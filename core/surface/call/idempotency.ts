@@ -1,8 +1,8 @@
-// Idempotency-Key: the first answer of a call that changes something is kept for 24 h, in the call's own commit, and
-// given again to its repeats. A call in progress on this node refuses its repeat at once; between nodes the record's
-// unique id decides at commit, and the loser is given the winner's answer; a call that reaches beyond this service
-// reserves its key first, so that only one runs at all, and renews the lease of it while it runs. A call that failed left
-// nothing, so its repeat runs; of one whose lease lapsed nobody knows what it did, so its repeats are told that.
+// Implements Idempotency-Key. The first response of a changing call is stored for 24 h in the commit of the call. Repeats receive
+// it. While a call runs, this node refuses repeats at once. Between nodes the unique record id decides at commit; the losing call
+// returns the winner's response. Calls to external services reserve their key first, so only one of them runs. They renew the
+// lease of the key while they run. A failed call leaves no record, so its repeat runs. After an expired lease the outcome is
+// unknown, and repeats are refused with `outcome_unknown`.
 import { createHmac } from "node:crypto"
 import type { AnyCaller } from "../../contract/caller.ts"
 import { type Document, defineCollection, type Json } from "../../contract/collection.ts"
@@ -18,15 +18,15 @@ import { without } from "./redact.ts"
 
 export interface IdempotencyRecord extends Document {
   operation: string
-  /** HMAC of the input, so that guessing at what was sent gains nothing. */
+  /** HMAC of the input. Without the key, a reader cannot confirm a guessed input. */
   input_digest: string
   status: number
   answer: Json
-  /** Secret fields that the answer had and the record has not. */
+  /** Secret fields removed from the stored response. */
   omitted: string[]
-  /** Drawn by the call that reserved the key, or answered. */
+  /** Random id of the call with the reservation or the response. */
   call: string
-  /** Of a call that is running: when its node is taken for dead unless it renews this. */
+  /** Lease of a running call. Its node counts as dead after this time. */
   leased_until: string
   created_at: string
   expires_at: string
@@ -39,7 +39,7 @@ const recordFields = {
   audit: "none",
 } as const
 
-/** Records of a person's calls with or without an organization. */
+/** Records for persons, with or without an organization. */
 export const PersonalIdempotencyRecords = defineCollection<IdempotencyRecord>()({
   name: "personal_idempotency_records",
   scope: "global",
@@ -61,7 +61,7 @@ export interface KeptAnswer {
 const keptMs = 24 * 3_600_000
 const leaseMs = 30_000
 const renewalMs = leaseMs / 3
-/** Status of a record whose call is still running. */
+/** Status of a record with a running call. */
 const running = 0
 const keyPattern = /^[\x21-\x7e]{1,255}$/
 
@@ -69,7 +69,7 @@ interface Deps {
   readonly store: Store
   readonly clock: Clock
   readonly ids: Ids
-  /** Keys the digests of inputs. */
+  /** HMAC key for input digests. */
   readonly digestKey: Buffer
 }
 
@@ -81,14 +81,14 @@ export class Idempotency {
     this.#deps = deps
   }
 
-  /** Throws `aborted` while the first call is still running on this node, `invalid_argument` for an invalid key. */
+  /** Throws `aborted` while the first call runs on this node. Throws `invalid_argument` for an invalid key. */
   claim(operation: AnyOperation, caller: AnyCaller, key: string, input: unknown): Claim {
     if (!keyPattern.test(key)) {
       throw new AppError("invalid_argument", "An Idempotency-Key is 1 to 255 visible ASCII characters without spaces, such as a UUID.", {
         reason: "invalid_idempotency_key",
       })
     }
-    // A person may join an organization by the call, and repeats it from there.
+    // The call may add a person to an organization. Later repeats then come from inside the organization.
     const person = operation.access.withoutOrganization && caller.signIn ? caller.user?.id : undefined
     const organization = person === undefined ? requireOrganization(caller, operation.name).organization.id : undefined
     const id = derivedUuid("idempotency", person ?? organization ?? "", operation.name, key)
@@ -111,12 +111,12 @@ interface Held {
   readonly digest: string
 }
 
-/** One call's claim of its key; always `release` it. */
+/** The claim of a call to its key. The caller must `release` it. */
 export class Claim {
   readonly #deps: Deps
   readonly #held: Held
   readonly #forget: () => void
-  /** What tells the record that `record` replaces: an old one, or this call's own reservation. */
+  /** Filter for the record to replace: an expired record, or this call's reservation. */
   #replaces: Filter | undefined
   readonly #call: string
   #reserved = false
@@ -129,12 +129,15 @@ export class Claim {
     this.#call = deps.ids.uuid()
   }
 
-  /** The same for every call with this key. */
+  /** Equal for every call with this key. */
   get id(): string {
     return this.#held.id
   }
 
-  /** The answer of an earlier call, when there is one. Throws `invalid_argument` when that one asked for something else, `aborted` while another node runs it, `failed_precondition` when that node died of it. */
+  /**
+   * Returns the response of an earlier call. Throws `invalid_argument` if that call had other input. Throws `aborted` while
+   * another node runs it, and `failed_precondition` if its node died.
+   */
   async first(): Promise<KeptAnswer | undefined> {
     const { id, organization, digest, key, operation } = this.#held
     const { store } = this.#deps
@@ -152,7 +155,10 @@ export class Claim {
     return { status: found.status, body: replayed(found) }
   }
 
-  /** For calls that reach beyond this service: a record ahead of the call, so that no other node starts the same one. Throws `already_exists` or `aborted` when another was first. */
+  /**
+   * Reserves the key for a call to external services. Other nodes then cannot start the same call. Throws `already_exists` or
+   * `aborted` if another call was first.
+   */
   async reserve(): Promise<void> {
     const work = new StagedWork(this.#deps.ids.uuid())
     this.#put(work, { status: running, answer: null, omitted: [] })
@@ -162,13 +168,13 @@ export class Claim {
     this.#renewLater()
   }
 
-  /** Stages the answer, without its secrets, with the call's own changes. */
+  /** Stages the response without secrets, together with the changes of the call. */
   record(work: UnitOfWork, answer: KeptAnswer, secrets: readonly string[]): void {
     const { rest, omitted } = without(answer.body, secrets)
     this.#put(work, { status: answer.status, answer: rest, omitted })
   }
 
-  /** Takes back a reservation that no answer replaced. */
+  /** Removes a reservation without a response. */
   async release(): Promise<void> {
     this.#forget()
     this.#stopRenewing()
@@ -178,7 +184,10 @@ export class Claim {
     await this.#deps.store.commit(work.commit)
   }
 
-  /** A renewal that fails is made up for by the next; where none gets through, repeats are told that the outcome is unknown, until there is an answer. */
+  /**
+   * The next renewal repairs a failed renewal. If all renewals fail, repeats receive `outcome_unknown` until a response is
+   * stored.
+   */
   #renewLater(): void {
     this.#stopRenewing = this.#deps.clock.after(renewalMs, () => {
       this.#renewLater()
@@ -213,7 +222,7 @@ export class Claim {
   }
 }
 
-/** The kept answer; where a secret was left out of it, `details` says so. */
+/** Returns the stored response. `details` names the omitted secrets. */
 function replayed({ answer, omitted }: IdempotencyRecord): Json {
   if (omitted.length === 0 || typeof answer !== "object" || answer === null || Array.isArray(answer)) return answer
   return { ...answer, details: { reason: "secret_shown_once", omitted } }

@@ -1,11 +1,14 @@
-// The input of a call through its zod schema: every problem at once, each with a dotted path.
+// Parses the input of a call with its zod schema. Reports all problems at once, each with a dotted path.
 import type { z } from "zod"
 import { AppError } from "../../kernel/errors.ts"
 import { protoKey } from "../../kernel/json.ts"
 import { maxLevels, tooDeep } from "../../kernel/json-shape.ts"
 import { dotted, type RefusedValue, zodProblems } from "../../kernel/zod-problems.ts"
 
-/** Throws `invalid_argument`: with the first hundred problems in `details.fields` and how many there are in `details.problems`, or for an input that nests too deep to be looked at. */
+/**
+ * Throws `invalid_argument`. `details.fields` has the first hundred problems, `details.problems` the total. Input with too deep
+ * nesting is refused before parsing.
+ */
 export async function parseInput<S extends z.ZodType>(schema: S, raw: unknown): Promise<z.output<S>> {
   refuseDeepNesting(raw)
   const parsed = await schema.safeParseAsync(raw)
@@ -32,10 +35,12 @@ function refusal(refused: RefusedValue): AppError {
   })
 }
 
-// How deep an input may nest. JSON.parse reads any depth, and what walks the value afterwards (zod, digests, the audit
-// record) does so by recursion, which would end in an overflow of the stack.
+// Maximum nesting of an input. JSON.parse accepts any depth. Zod, digests and audit records recurse and would overflow the stack.
 
-/** Throws `invalid_argument` for an input of more than 100 levels, itself counted. Level by level, so that it holds at any depth. */
+/**
+ * Throws `invalid_argument` for an input with more than 100 levels, including the input itself. Iterates over levels without
+ * recursion.
+ */
 function refuseDeepNesting(input: unknown): void {
   let level = [input].filter(isNested)
   for (let depth = 0; level.length > 0; depth++) {

@@ -1,18 +1,17 @@
-// How many calls a credential and an organization may make: token buckets that refill evenly (contract/rate-limiter.ts; each
-// machine counts its own). Refused calls count as well, so that hammering at a refusal does not pay.
-// Header fields: draft-ietf-httpapi-ratelimit-headers-10.
+// Rate limits of credentials and organizations: token buckets with an even refill (contract/rate-limiter.ts). Each machine counts
+// separately. Refused calls count too, so rapid retries gain no calls. Header fields: draft-ietf-httpapi-ratelimit-headers-10.
 import type { AnyCaller } from "../../contract/caller.ts"
 import { type RateLimiter, windowSeconds } from "../../contract/rate-limiter.ts"
 import { AppError } from "../../kernel/errors.ts"
 
 export interface Quota {
-  /** `person`: of a person without an organization, whose sessions share it. */
+  /** `person`: a person without an organization. All sessions of the person share the quota. */
   readonly name: "key" | "organization" | "person"
   readonly limit: number
   readonly window_s: number
-  /** Calls left now. */
+  /** Currently remaining calls. */
   readonly remaining: number
-  /** Seconds until the whole limit is there again. */
+  /** Seconds until the quota is full again. */
   readonly reset_s: number
 }
 
@@ -25,7 +24,10 @@ export class RateLimits {
     this.#limits = limits
   }
 
-  /** Takes one call from both; `refusal` is to be thrown when one of them is used up (then nothing is taken from either). */
+  /**
+   * Consumes one call from both quotas. If one quota is empty, consumes no call and returns the `refusal` for the caller to
+   * throw.
+   */
   async take(caller: AnyCaller): Promise<{ quotas: readonly Quota[]; refusal: AppError | undefined }> {
     if (caller.credential.kind === "internal") return { quotas: [], refusal: undefined }
     const { key_per_minute, organization_per_minute } = this.#limits

@@ -1,12 +1,12 @@
-// Cuts secrets out of values that are kept: by field name and within URLs for what goes to the audit record, by path for answers.
+// Removes secrets from stored values. Audit values are cut by field name and within URLs, responses by path.
 import type { Json } from "../../contract/collection.ts"
 import { isSecretName, redacted } from "../../kernel/secret-names.ts"
 
 const address = /\b[a-z][a-z0-9+.-]*:\/\/[^\s"'<>`]+/gi
-/** Secret in a query only: everywhere else these are words for something harmless. */
+/** Secret only in a query. In other places these words are harmless. */
 const secretInQuery = /^(?:key|sig|auth|pass|code)$/i
 
-/** Without secrets: the values of fields named like one or in `alsoSecret`, and those in URLs. */
+/** Removes the values of secret fields, of fields in `alsoSecret`, and secrets in URLs. */
 export function withoutSecrets(value: unknown, alsoSecret: readonly string[] = []): Json {
   return cut(value, new Set(alsoSecret.map((name) => name.toLowerCase())), 0)
 }
@@ -28,14 +28,14 @@ function cut(value: unknown, secret: ReadonlySet<string>, depth: number): Json {
   )
 }
 
-/** Also of a dotted path, as updates have them, any step of which is secret. What is on, off or absent tells nothing. */
+/** Returns true if any step of a dotted path (as in updates) is secret. Booleans and nulls contain no secret. */
 function hidesField(secret: ReadonlySet<string>, name: string, value: unknown): boolean {
   if (typeof value === "boolean" || value === null) return false
   if (name.toLowerCase() === "auth" && typeof value === "string") return true
   return name.split(".").some((step) => secret.has(step.toLowerCase()) || isSecretName(step))
 }
 
-/** `https://user:word@host/?token=x` without user, word and the token. */
+/** `https://user:word@host/?token=x` without user, password and token. */
 function cutAddresses(text: string): string {
   if (!text.includes("://")) return text
   return text.replace(address, (url) =>
@@ -55,7 +55,7 @@ function plain(name: string): string {
   }
 }
 
-/** A copy of the answer without the fields at these dotted paths, and which of them were there. */
+/** Copies the response without the fields at these dotted paths. Also returns the paths of the removed fields. */
 export function without(answer: Json, paths: readonly string[]): { rest: Json; omitted: string[] } {
   const rest = structuredClone(answer)
   return { rest, omitted: paths.filter((path) => remove(rest, path.split("."))) }

@@ -1,15 +1,15 @@
-// Streamed answers, such as exports: a few of one organization at once, and their chunks by organization in turn.
-// Without this, hundreds of exports of one key keep the event loop from everybody else.
+// Fair scheduling of streamed responses such as exports. Limits the open streams of an organization and interleaves their chunks
+// by organization. Without it, hundreds of exports with one key would block the event loop for other organizations.
 import type { Streamed } from "../../contract/operation.ts"
 import { AppError } from "../../kernel/errors.ts"
 import { FairLimiter } from "../../kernel/fair-limiter.ts"
 import { giveWay } from "../../kernel/main-thread.ts"
 
-/** Streams of one organization that are open at once on a node. */
+/** Maximum of open streams of one organization on a node. */
 const maxOpen = 4
-/** Calls of one organization that wait for an open stream to end. */
+/** Maximum of waiting calls of one organization. */
 const maxWaiting = 16
-/** Chunks that are made at once, of all organizations: one is read from the store while another is written as text. */
+/** Chunks in progress at once, for all organizations. One chunk is read from the store while another is serialized. */
 const chunkSlots = 2
 const retryAfterS = 5
 
@@ -23,12 +23,15 @@ export class StreamTurns {
   readonly #chunks: FairLimiter
 
   constructor() {
-    // Each open stream waits for one chunk, so the bound of open streams bounds these too.
+    // Each open stream waits for one chunk. The limit of open streams is therefore also the limit here.
     const maxChunks = Number.MAX_SAFE_INTEGER
     this.#chunks = new FairLimiter({ slots: chunkSlots, maxWaiting: maxChunks, refusal: () => new Error("Too many chunks wait.") })
   }
 
-  /** Resolves to a release once the organization may open another stream. The signal releases it as well, and ends a wait. Throws `resource_exhausted`. */
+  /**
+   * Resolves to a release function when the organization may open another stream. An abort also releases the place or ends the
+   * wait. Throws `resource_exhausted`.
+   */
   async enter(organization: string, signal: AbortSignal): Promise<() => void> {
     signal.throwIfAborted()
     const share = this.#shares.get(organization) ?? { open: 0, waiting: [] }
@@ -48,7 +51,7 @@ export class StreamTurns {
     return release
   }
 
-  /** The same stream. Its chunks are made in turn, and its end releases its place. */
+  /** Returns the stream with scheduled chunks. The end of the stream releases its place. */
   inTurn(organization: string, stream: Streamed, release: () => void): Streamed {
     const source = stream.chunks[Symbol.asyncIterator]()
     const next = async () => {
@@ -72,7 +75,7 @@ export class StreamTurns {
     return { ...stream, chunks: { [Symbol.asyncIterator]: () => ({ next, return: end }) } }
   }
 
-  /** The oldest waiting call takes the place. */
+  /** The oldest waiting call receives the place. */
   #leave(organization: string, share: Share): void {
     const start = share.waiting.shift()
     if (start) {

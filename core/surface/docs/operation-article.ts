@@ -1,4 +1,4 @@
-// One operation of the API reference: what it does, what goes in, what comes out, and a form to try it.
+// Renders one operation of the API reference: description, parameters, body, responses and a form to try it.
 import { type Html, html, noHtml } from "../../kernel/html.ts"
 import type { JsonObject } from "../wire-schema.ts"
 import { fieldList, prose, type Resolve, typeOf } from "./schema-fields.ts"
@@ -23,7 +23,7 @@ interface Parameter {
 
 export function operationArticle(view: OperationView): Html {
   const { id, method, path, summary, entry, resolve } = view
-  // What is referred to is the same for many operations, and told once (sharedParts).
+  // References are shared by many operations. `sharedParts` renders them once.
   const [shared, own] = partition(entry["parameters"] as JsonObject[], isReference)
   const headers = shared.map((one) => resolved(one, resolve) as unknown as Parameter)
   const parameters = own as unknown as Parameter[]
@@ -41,7 +41,7 @@ ${tryIt(view, { parameters, headers }, body)}
 </article>`
 }
 
-/** The headers that operations take and the answers that any of them may give. */
+/** Renders the headers and responses shared by all operations. */
 export function sharedParts(components: Readonly<Record<string, Record<string, JsonObject>>>, resolve: Resolve): Html {
   const headers = Object.values(components["parameters"] ?? {}) as unknown as Parameter[]
   const answers = Object.values(components["responses"] ?? {})

@@ -1,5 +1,5 @@
-// The API reference for people, at `/docs`: rendered here from the OpenAPI document, complete in one answer. Its style
-// and script are the two files beside this one, allowed by their hashes; nothing is fetched from anywhere else.
+// The API reference for people, at `/docs`. Rendered from the OpenAPI document into one complete response. The style and script
+// beside this file are inlined and allowed by their hashes. The page loads no external resource.
 import { createHash } from "node:crypto"
 import { readFileSync } from "node:fs"
 import { Html, html } from "../../kernel/html.ts"
@@ -24,7 +24,7 @@ const policy = [
   "frame-ancestors 'none'",
 ].join("; ")
 
-/** `document` is asked for once. */
+/** Calls `document` once. */
 export function docsPage(document: () => JsonObject): ServedDocument {
   let text: string | undefined
   return {

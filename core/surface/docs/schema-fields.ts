@@ -1,4 +1,4 @@
-// A JSON Schema as a list of fields that a person can read.
+// Renders a JSON Schema as a readable list of fields.
 import { Html, html } from "../../kernel/html.ts"
 import type { JsonObject } from "../wire-schema.ts"
 
@@ -6,7 +6,7 @@ export type Resolve = (reference: string) => JsonObject | undefined
 
 const maxDepth = 4
 
-/** Fields of an object, or of the objects in a list; nothing for anything else. */
+/** Renders the fields of an object or of the objects in a list. Other schemas render as empty. */
 export function fieldList(schema: JsonObject | undefined, resolve: Resolve, depth = 0): Html {
   const object = objectIn(schema, resolve)
   const fields = Object.entries((object?.["properties"] ?? {}) as Record<string, JsonObject>)
@@ -54,7 +54,7 @@ function objectIn(schema: JsonObject | undefined, resolve: Resolve, depth = 0): 
   return choice?.map((one) => objectIn(one, resolve, depth + 1)).find((one) => one !== undefined)
 }
 
-/** Paragraphs of text with `code` in backticks. */
+/** Renders paragraphs of text with `code` in backticks. */
 export function prose(text: string): Html {
   const paragraphs = text.split(/\n{2,}/).map((paragraph) => {
     const pieces = paragraph.split(/`([^`]+)`/).map((piece, index) => (index % 2 === 1 ? html`<code>${piece}</code>` : html`${piece}`))

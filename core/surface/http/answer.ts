@@ -1,4 +1,4 @@
-// Answers over HTTP: text and JSON with an entity tag on reads, errors in the one shape, streams as fast as the client takes them.
+// HTTP responses: text and JSON with an entity tag on reads, errors in one format, and streams with backpressure.
 import { createHash } from "node:crypto"
 import type { IncomingMessage, ServerResponse } from "node:http"
 import { Readable } from "node:stream"
@@ -43,7 +43,10 @@ export function sendError(request: IncomingMessage, response: ServerResponse, er
   sendJson(request, response, error.status, error.toBody())
 }
 
-/** Sends the chunks, made only as fast as the client takes them. A source that fails before its first chunk throws; later the connection is cut, so that a part is never taken for the whole. */
+/**
+ * Sends the chunks at the speed of the client. If the source fails before its first chunk, the function throws. A later failure
+ * cuts the connection, so a client cannot mistake a part for the whole.
+ */
 export async function sendStream(request: IncomingMessage, response: ServerResponse, status: number, stream: Streamed): Promise<void> {
   const chunks = stream.chunks[Symbol.asyncIterator]()
   const first = request.method === "HEAD" ? undefined : await chunks.next()
@@ -71,24 +74,24 @@ async function* following(first: IteratorResult<string>, chunks: AsyncIterator<s
   }
 }
 
-/** RFC 6266: plain ASCII for old clients, the true name beside it. */
+/** RFC 6266: an ASCII name for old clients and the full name. */
 function disposition(fileName: string): string {
   const ascii = fileName.replace(/[^\x20-\x7e]|["\\]/g, "_")
   return `attachment; filename="${ascii}"; filename*=UTF-8''${encodeURIComponent(fileName).replace(/['()*]/g, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`)}`
 }
 
-/** Weak, since the same response may be sent compressed or not. */
+/** Weak, because a proxy may compress the response. */
 export function entityTag(text: string): string {
   return `W/"${createHash("sha256").update(text).digest("base64url").slice(0, 27)}"`
 }
 
-/** Whether it is one of those given, or they are `*`: weak comparison, RFC 9110 section 8.8.3.2. */
+/** Weak comparison with a list of tags or `*` (RFC 9110 section 8.8.3.2). */
 export function tagMatches(given: string, tag: string): boolean {
   const plain = tag.replace(/^W\//, "")
   return given.split(",").some((one) => one.trim() === "*" || one.trim().replace(/^W\//, "") === plain)
 }
 
-/** Smaller bodies are not compressed. */
+/** Minimum size for compression, in bytes. */
 const threshold = 1_024
 
 /** Response compression (gzip, Brotli), and its headers for HEAD and 304. */
@@ -96,12 +99,12 @@ export function compressed(): RequestHandler {
   return compression({ threshold, filter: isCompressible })
 }
 
-/** True if the response may be compressed, so that its Content-Length is unknown. */
+/** Returns true if the response may be compressed. Its Content-Length is then unknown. */
 export function mayBeCompressed(request: IncomingMessage, bytes: number): boolean {
   return bytes >= threshold && request.headers["accept-encoding"] !== undefined
 }
 
-/** For 304 responses too, RFC 9110 section 15.4.5; the middleware sets it where there is a body. */
+/** Sets Vary for 304 responses too (RFC 9110 section 15.4.5). The middleware sets it for responses with a body. */
 export function variesByEncoding(response: ServerResponse): void {
   response.appendHeader("Vary", "Accept-Encoding")
 }
@@ -114,7 +117,7 @@ function isCompressible(request: IncomingMessage, response: ServerResponse): boo
   )
 }
 
-// A method that a path does not answer: 405, with those it does.
+// The error for an unsupported method: 405 with the supported methods.
 
 /** `details.allow` becomes the Allow header. */
 export function methodNotAllowed(method: string, path: string, allow: readonly string[]): AppError {
@@ -124,7 +127,7 @@ export function methodNotAllowed(method: string, path: string, allow: readonly s
 
 const pattern = /^[\w\-=.]{1,255}$/
 
-/** The id by which a request is found again in logs, audit and answers: the client's own where it is well formed. */
+/** Returns the request id for logs, audit and responses. A well-formed id of the client is used. */
 export function requestIdOf(request: IncomingMessage, ids: Ids): string {
   const given = request.headers["x-request-id"]
   return typeof given === "string" && pattern.test(given) ? given : ids.uuid()

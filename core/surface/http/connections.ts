@@ -1,5 +1,5 @@
-// The connections of the HTTP server. They take no more file descriptors than leave the service some for itself: further
-// ones are answered 503, and beyond that closed. While the server stops, none whose client sends nothing holds it up.
+// Limits the connections of the HTTP server, to leave file descriptors for the service. Connections above the limit get a 503,
+// and above a second limit are closed. During a stop, silent clients are disconnected.
 import { readdirSync, readFileSync } from "node:fs"
 import type { IncomingMessage, Server, ServerResponse } from "node:http"
 import type { Socket } from "node:net"
@@ -14,20 +14,20 @@ export interface ConnectionsOptions {
   readonly clock: Clock
   readonly log: Logger
   readonly metrics: Metrics
-  /** How many descriptors there are for connections; undefined where the system does not say. */
+  /** Free file descriptors. Undefined if the system does not report them. */
   readonly free?: () => number | undefined
 }
 
-/** Descriptors that connections leave to the rest of the service, at most: its own calls, files and processes. */
+/** Maximum of descriptors reserved for calls, files and processes of the service. */
 const maxReserved = 256
-/** While the server stops, a client that sends nothing for so long in the middle of a request is not waited for. */
+/** During a stop, a client with an incomplete request is disconnected after this silence. */
 const stallMs = 1_000
-/** Asked by those who run the service, and quick to answer: they go before. */
+/** Probes of the operator. They are cheap and always answered. */
 const probes: ReadonlySet<string | undefined> = new Set(["/healthz", "/readyz", "/metrics"])
 
 interface Latest {
   response: ServerResponse<IncomingMessage> | undefined
-  /** Bytes that had come by the last look. */
+  /** Received bytes at the last check. */
   seen: number
 }
 
@@ -35,7 +35,7 @@ export class Connections {
   readonly #options: ConnectionsOptions
   readonly #log: BoundedLog
   readonly #refused: Counter<"how">
-  /** Open ones, with the last request that came on each. */
+  /** Open connections with their latest request. */
   readonly #open = new Map<Socket, Latest>()
   #max = Number.POSITIVE_INFINITY
   #server: Server | undefined
@@ -51,7 +51,7 @@ export class Connections {
     })
   }
 
-  /** Before the server listens. */
+  /** Call this before the server listens. */
   watch(server: Server): void {
     this.#server = server
     server.on("connection", (socket: Socket) => {
@@ -61,29 +61,29 @@ export class Connections {
     server.on("drop", () => this.#refuse("closed"))
   }
 
-  /** When the server listens, and all else of the service is open. */
+  /** Call this when the server listens and all other files of the service are open. */
   limit(): void {
     const free = (this.#options.free ?? freeDescriptors)()
     if (free === undefined || !this.#server) return
     const reserved = Math.min(maxReserved, Math.ceil(free / 3))
     this.#max = Math.max(1, free - reserved)
-    // A third of the reserve is for answering those beyond.
+    // A third of the reserve is for 503 responses.
     this.#server.maxConnections = this.#max + Math.floor(reserved / 3)
   }
 
-  /** To be told of every request. False where it was refused. */
+  /** Call this for every request. Returns false if the request was refused. */
   takes(request: IncomingMessage, response: ServerResponse): boolean {
     const latest = this.#open.get(request.socket)
     if (latest) latest.response = response
     if (this.#open.size <= this.#max || probes.has(request.url) || !this.#isLate(request.socket)) return true
     this.#refuse("answered")
-    // Connections that wait for their next request make room for those that have one.
+    // Idle connections make room for connections with requests.
     this.#server?.closeIdleConnections()
     refuse(response, "There are too many connections; try again in a moment.", "too_many_connections")
     return false
   }
 
-  /** Ends what cannot go on, again and again until the returned function is called. */
+  /** Disconnects stalled clients repeatedly. The returned function ends this. */
   endStalled(): () => void {
     const { clock } = this.#options
     let cancel = () => {}
@@ -100,7 +100,7 @@ export class Connections {
     return () => cancel()
   }
 
-  /** Whether it came when there were as many already; they stand in the order in which they came. */
+  /** Returns true if the connection arrived at the limit. Connections are in order of arrival. */
   #isLate(socket: Socket): boolean {
     let place = 0
     for (const one of this.#open.keys()) {
@@ -117,9 +117,9 @@ export class Connections {
   }
 }
 
-/** A request that is worked on goes on; so does one whose answer is being sent. */
+/** Requests in progress and responses being sent continue. */
 function endWhereUnfinished(socket: Socket, response: ServerResponse<IncomingMessage> | undefined): void {
-  // Half a head, or nothing yet.
+  // An incomplete head, or no data yet.
   if (!response || response.writableFinished) socket.destroy()
   else if (!response.req.complete && !response.headersSent) refuse(response, "The service is stopping; send it again.", "draining")
 }
@@ -130,7 +130,7 @@ function refuse(response: ServerResponse<IncomingMessage>, message: string, reas
   sendError(response.req, response, new AppError("unavailable", message, { reason }, { retryAfterS: 1 }))
 }
 
-/** Of this process, now. */
+/** Free descriptors of this process. */
 function freeDescriptors(): number | undefined {
   try {
     const [, limit] = /^Max open files +(\d+)/m.exec(readFileSync("/proc/self/limits", "utf8")) ?? []

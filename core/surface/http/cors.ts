@@ -1,5 +1,4 @@
-// Which browsers' pages may call the API, by the origins configured. Credentials are bearer tokens, never cookies, so
-// none are allowed along.
+// CORS headers for the configured origins. Credentials are bearer tokens, so cookies are not allowed.
 import type { IncomingMessage, ServerResponse } from "node:http"
 
 const exposed =
@@ -33,7 +32,7 @@ export function corsHeaders(request: IncomingMessage, response: ServerResponse, 
   response.setHeader("Access-Control-Expose-Headers", exposed)
 }
 
-/** What an OPTIONS answer adds for a preflight. */
+/** Adds the preflight headers to an OPTIONS response. */
 export function preflightHeaders(request: IncomingMessage, response: ServerResponse, methods: readonly string[]): void {
   if (!response.hasHeader("Access-Control-Allow-Origin") || !request.headers["access-control-request-method"]) return
   response.setHeader("Access-Control-Allow-Methods", methods.join(", "))

@@ -1,4 +1,4 @@
-// What a request says about who is calling.
+// Credentials of a request.
 
 import type { IncomingMessage } from "node:http"
 import { parseCookie } from "cookie"
@@ -23,7 +23,11 @@ export function credentialsOf(
   }
 }
 
-/** The token of `Authorization: Bearer <token>`, or the session's cookie without that header; undefined for anything else, which the authenticator refuses. Throws `invalid_argument` where there are several: node:http would take the first. */
+/**
+ * Returns the token of `Authorization: Bearer <token>`. Without that header, returns the session's cookie. Returns undefined for
+ * other schemes; the authenticator refuses those. Throws `invalid_argument` for several headers, because node:http would use the
+ * first.
+ */
 function bearerOf(request: Request, cookie: string): string | undefined {
   const { rawHeaders } = request
   let count = 0
@@ -37,23 +41,23 @@ function bearerOf(request: Request, cookie: string): string | undefined {
   return session
 }
 
-/** Whether the call is marked as test traffic. */
+/** Returns true for test traffic. */
 export function isTestCall(request: Request): boolean {
   const marker = request.get("x-service-test")
   return marker === "1" || marker?.toLowerCase() === "true"
 }
 
-// The session of a browser that has signed in: a credential that comes as a cookie. A page of another site could have the
-// browser send it along, so that what changes something, and a socket, is taken from the service's own pages only.
+// Browser sessions: the credential is a cookie. Pages of other sites could make the browser send it. Changing requests and
+// sockets are therefore accepted only from the service's own pages.
 
-/** The credential in the cookie; undefined where there is none. */
+/** Returns the credential in the cookie. */
 export function sessionOf({ headers }: IncomingMessage, name: string): string | undefined {
   return headers.cookie === undefined ? undefined : parseCookie(headers.cookie)[name] || undefined
 }
 
 /**
- * Throws `permission_denied` unless the browser says that one of the service's own pages asks. Browsers name the site to
- * secure and local addresses only; to others, the origin of what is not a plain read.
+ * Throws `permission_denied` unless the browser reports one of the service's own pages. Browsers send the site only to secure and
+ * local addresses. To other addresses they send the origin, except for plain reads.
  */
 export function requireSameOrigin({ headers, method }: IncomingMessage): void {
   const { origin, host } = headers

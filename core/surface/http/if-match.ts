@@ -1,7 +1,7 @@
-// If-Match on a write (RFC 9110 section 13.1.1): it goes ahead only where the resource still is as the tag says. The tag
-// is one of the read at the same path, and the revision found there is what the write is then made for, so that nothing
-// comes between. A write that takes no `expected_revision` cannot promise that, and is refused; so is If-None-Match on any
-// write, which would ask for the opposite.
+// If-Match on a write (RFC 9110 section 13.1.1): the write succeeds only if the resource is unchanged since the tagged read. The
+// read at the same path provides the tag. Its revision becomes the `expected_revision` of the write, so no other change can come
+// between. Writes without `expected_revision` cannot guarantee this and refuse the header. All writes refuse If-None-Match, the
+// opposite condition.
 import type { AnyOperation } from "../../contract/operation.ts"
 import { AppError } from "../../kernel/errors.ts"
 import { knownFields } from "../../kernel/known-fields.ts"
@@ -12,15 +12,15 @@ type Input = Readonly<Record<string, unknown>>
 export interface Precondition {
   readonly ifMatch: string
   readonly operation: AnyOperation
-  /** Of the read at the same path; undefined where there is none. */
+  /** The read at the same path, if any. */
   readonly read: AnyOperation | undefined
-  /** Of the path. */
+  /** Path parameters. */
   readonly parameters: Input
-  /** The read's answer, to the same caller. */
+  /** Returns the read's response for the same caller. */
   readonly answerOf: (read: AnyOperation, input: Input) => Promise<unknown>
 }
 
-/** The read of what each write changes, found by its path. */
+/** Maps each write to the read at its path. */
 export function readsBeside(operations: readonly AnyOperation[]): ReadonlyMap<AnyOperation, AnyOperation> {
   const reads = new Map(operations.filter(({ http, streams }) => http.method === "GET" && !streams).map((read) => [read.http.path, read]))
   return new Map(
@@ -31,12 +31,12 @@ export function readsBeside(operations: readonly AnyOperation[]): ReadonlyMap<An
   )
 }
 
-/** Returns true if a write is made for a revision. */
+/** Returns true if the write accepts an expected revision. */
 function takesRevision({ input }: AnyOperation): boolean {
   return knownFields(input, []).includes("expected_revision")
 }
 
-/** Fields that lead to the revision in a read's answer: its own, or the revision of the one resource in the answer. */
+/** Path to the revision in a read's response: at the top, or in its only resource. */
 function revisionPath({ output }: AnyOperation): readonly string[] | undefined {
   const fields = knownFields(output, [])
   if (fields.includes("revision")) return ["revision"]
@@ -50,13 +50,16 @@ function revisionIn(read: AnyOperation, answer: unknown): number | undefined {
   return typeof value === "number" ? value : undefined
 }
 
-/** Throws `failed_precondition`: what a write is asked to hold to is never passed over. */
+/** Throws `failed_precondition`. A condition of the client is never ignored. */
 export function refuseIfNoneMatch(operation: AnyOperation): never {
   const message = `${operation.name} does not take If-None-Match; leave it out. It is for reads; a write takes If-Match where it takes "expected_revision".`
   throw new AppError("failed_precondition", message, { reason: "if_none_match_unsupported" })
 }
 
-/** Resolves If-Match to `expected_revision`. Throws `aborted` when the ETag is stale, `failed_precondition` where that cannot be promised, and what the read throws. */
+/**
+ * Resolves If-Match to `expected_revision`. Throws `aborted` if the ETag is stale. Throws `failed_precondition` if the operation
+ * cannot guarantee the condition. Errors of the read pass through.
+ */
 export async function heldToTag(input: Input, { ifMatch, operation, read, parameters, answerOf }: Precondition): Promise<Input> {
   const now = read && (await answerOf(read, parameters))
   const revision = read && revisionIn(read, now)

@@ -1,4 +1,4 @@
-// The JSON body of a request: its size, type, spelling and shape checked, each refusal with the status HTTP has for it.
+// Reads the JSON body of a request. Checks size, type, charset and shape; each refusal has the matching HTTP status.
 import type { IncomingMessage } from "node:http"
 import { AppError } from "../../kernel/errors.ts"
 import { jsonFault } from "../../kernel/json-fault.ts"
@@ -9,11 +9,11 @@ import { roundedInteger } from "../../kernel/rounded-integer.ts"
 import { kindOf } from "../../kernel/zod-problems.ts"
 
 export const defaultMaxBodyBytes = 1_048_576
-/** A longer text is read, parsed and checked in turns of their own. */
+/** Longer texts are read, parsed and checked in separate turns of the event loop. */
 const longText = 65_536
 const jsonType = /^application\/(?:[\w.+-]+\+)?json$/i
 
-/** The body as an object; `{}` when there is none. Throws `resource_exhausted` (413) or `invalid_argument` (415, 400). */
+/** Returns the body as an object, `{}` for an empty body. Throws `resource_exhausted` (413) or `invalid_argument` (415, 400). */
 export async function readJsonBody(request: IncomingMessage, maxBytes = defaultMaxBodyBytes): Promise<Record<string, unknown>> {
   const text = await readJsonText(request, maxBytes)
   if (text === "") return {}
@@ -27,7 +27,7 @@ export async function readJsonBody(request: IncomingMessage, maxBytes = defaultM
   return value as Record<string, unknown>
 }
 
-/** The text of a JSON body, within the limits of size, type, charset and shape; "" when there is no body. It may not be JSON. */
+/** Returns the text of a body, "" for an empty body. Checks size, type, charset and shape. The text may be invalid JSON. */
 export async function readJsonText(request: IncomingMessage, maxBytes = defaultMaxBodyBytes): Promise<string> {
   const bytes = await bodyOf(request, maxBytes)
   if (bytes.length === 0) return ""
@@ -71,7 +71,7 @@ function parse(text: string): unknown {
   return value
 }
 
-/** Throws `invalid_argument` for an integer that would be stored as another one. The text must be JSON. */
+/** Throws `invalid_argument` for an integer beyond the exact range of a number. The text must be JSON. */
 export function refuseRounded(text: string): void {
   const rounded = roundedInteger(text)
   if (!rounded) return
@@ -82,10 +82,10 @@ export function refuseRounded(text: string): void {
   })
 }
 
-/** Fields that one object of a call may have. */
+/** Maximum of fields in one object of a call. */
 const maxFields = 2_000
 
-/** Throws `invalid_argument` where parsing, checking and refusing the text would keep others waiting. */
+/** Throws `invalid_argument` if the text would block the event loop for too long. */
 function refuseExcess(text: string): void {
   const excess = excessOf(text, maxFields)
   if (!excess) return

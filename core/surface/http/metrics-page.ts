@@ -1,18 +1,18 @@
-// `/metrics`, for Prometheus. The page shows every organization. On the service's own port a scrape needs the token. Without a
-// token the page answers this machine, except in production: a proxy on this machine may forward requests of strangers.
-// On a separate port the operator restricts access.
+// `/metrics` for Prometheus. The page shows every organization, so the service's port requires a token for a scrape. Without a
+// token the page answers this machine, except in production: a proxy on this machine may forward requests of strangers. On a
+// separate port the operator restricts access.
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http"
 import type { Registry } from "prom-client"
 import { AppError } from "../../kernel/errors.ts"
 import { sameSecret } from "../../kernel/vault.ts"
 
 export interface MetricsSettings {
-  /** Bearer token; null: none is asked for. */
+  /** Bearer token; null: no token required. */
   readonly token: string | null
   readonly host: string
-  /** Port of its own; null: the service's. */
+  /** Separate port; null: the service's port. */
   readonly port: number | null
-  /** True: the service's port answers no scrape without the token. */
+  /** True: the service's port requires the token. */
   readonly production: boolean
 }
 
@@ -27,17 +27,17 @@ export class MetricsPage {
     this.#metrics = metrics
     if (settings.port !== null)
       this.#server = createServer((request, response) => {
-        // An answer that has begun cannot become an error.
+        // An error after the headers cannot be sent.
         this.#serveOwn(request, response).catch(() => response.destroy())
       })
   }
 
-  /** Whether it is served on the service's own port. */
+  /** True if the page is on the service's port. */
   get shared(): boolean {
     return this.#server === undefined
   }
 
-  /** Listens on the port of its own, where there is one. */
+  /** Listens on the separate port, if configured. */
   async start(): Promise<void> {
     const { host, port } = this.#settings
     if (!this.#server || port === null) return
@@ -56,7 +56,7 @@ export class MetricsPage {
     await closed
   }
 
-  /** Throws `unauthenticated` where the request may not see it. */
+  /** Throws `unauthenticated` for an unauthorized request. */
   async show(request: IncomingMessage, response: ServerResponse): Promise<void> {
     this.#authorise(request)
     await this.#send(request, response)
@@ -79,7 +79,7 @@ export class MetricsPage {
       )
     }
     const forwarded = headers["x-forwarded-for"] !== undefined || headers.forwarded !== undefined
-    // A socket in the file system has no address; nor has one that is closed, which no answer reaches.
+    // File system sockets and closed sockets have no address. A closed socket receives no response.
     if (!forwarded && (socket.remoteAddress === undefined || isLoopback(socket.remoteAddress))) return
     throw new AppError(
       "unauthenticated",
@@ -99,7 +99,7 @@ export class MetricsPage {
     }
   }
 
-  /** Scrapes that come at once share one. */
+  /** Concurrent scrapes share one result. */
   async #send(request: IncomingMessage, response: ServerResponse): Promise<void> {
     this.#scrape ??= this.#metrics.metrics().finally(() => {
       this.#scrape = undefined
@@ -113,7 +113,7 @@ function isLoopback(address: string): boolean {
   return address === "::1" || /^(?:::ffff:)?127\./.test(address)
 }
 
-/** Why a server cannot listen, with what to do about it. */
+/** Describes a listen error and its remedy. */
 export function listenError({ host, port }: { readonly host: string; readonly port: number }, cause: NodeJS.ErrnoException): Error {
   const remedy: Record<string, string> = {
     EADDRINUSE: "the port is in use; stop the other program, or set PORT to another port",

@@ -1,5 +1,5 @@
-// A text that everybody gets, such as the OpenAPI document or a script: rendered, compressed and tagged once, on its first
-// request, so that many requests cost no more than sending bytes.
+// A public text, such as the OpenAPI document or a script. The first request renders, compresses and tags it once. Later requests
+// only send bytes.
 import { promisify } from "node:util"
 import { brotliCompress, gzip } from "node:zlib"
 import type { Request, Response } from "express"
@@ -20,7 +20,7 @@ interface Rendered {
   readonly bodies: Readonly<Record<Encoding, Buffer>>
 }
 
-/** Sends the text with the headers given, or as a 304 where the client has it already. `text` is called once. */
+/** Sends the text with these headers, or a 304 if the client has a current copy. Calls `text` once. */
 export function openDocument(
   text: () => string,
 ): (request: Request, response: Response, headers: RouteResponse["headers"]) => Promise<void> {
@@ -38,7 +38,7 @@ export function openDocument(
     }
     const encoding = (request.acceptsEncodings(["br", "gzip", "identity"]) || "identity") as Encoding
     const body = bodies[encoding]
-    // Also what keeps the compression of other answers from compressing this one again.
+    // The header also keeps the compression middleware from compressing again.
     if (encoding !== "identity") response.setHeader("Content-Encoding", encoding)
     response.writeHead(200, { "Content-Length": body.length }).end(request.method === "HEAD" ? undefined : body)
   }

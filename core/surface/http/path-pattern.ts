@@ -1,9 +1,9 @@
-// Paths as operations and routes declare them: `/v1/datasets/{slug}`, and `{key+}` as the last segment for the rest.
+// Paths of operations and routes: `/v1/datasets/{slug}`. A last segment `{key+}` matches the rest of the path.
 import type { AnyOperation } from "../../contract/operation.ts"
 
 const parameter = /^\{(\w+)(\+?)\}$/
 
-/** Matches the path, with or without a slash at its end; parameters are named groups. */
+/** Matches the path, with or without a trailing slash. Parameters are named groups. */
 export function patternOf(path: string, flags = ""): RegExp {
   const sources = segmentsOf(path).map((segment) => {
     const [, name, rest] = parameter.exec(segment) ?? []
@@ -20,7 +20,7 @@ function expressPath(path: string): string {
     .join("")
 }
 
-/** Sorts literal segments before parameters, position by position, and the rest of a path last. */
+/** Sort key: literal segments before parameters at each position, the rest of a path last. */
 export function pathRank(path: string): string {
   return segmentsOf(path)
     .map((segment) => {
@@ -30,7 +30,7 @@ export function pathRank(path: string): string {
     .join("")
 }
 
-/** The same for two paths that differ in the names of parameters only. */
+/** Equal for two paths with different parameter names only. */
 export function pathKey(method: string, path: string): string {
   return `${method} ${path.replaceAll(/\{\w+(\+?)\}/g, "{$1}")}`
 }
@@ -39,7 +39,7 @@ function segmentsOf(path: string): string[] {
   return path.split("/").slice(1)
 }
 
-// Paths of operations, in the order in which they must be tried: literal segments before parameters.
+// Routes of operations in matching order: literal segments before parameters.
 
 class Route {
   readonly operation: AnyOperation
@@ -51,14 +51,14 @@ class Route {
     this.expressPath = expressPath(operation.http.path)
   }
 
-  /** Takes letters in either case, as express does. Made when it is first needed, which is not at the start. */
+  /** Ignores case, like express. Compiled on first use to keep the start fast. */
   get pattern(): RegExp {
     this.#pattern ??= patternOf(this.operation.http.path, "i")
     return this.#pattern
   }
 }
 
-/** Throws when two operations answer the same method and path; the message names both. */
+/** Throws if two operations share a method and path. The message names both. */
 export function routesOf(operations: readonly AnyOperation[]): Route[] {
   const taken = new Map<string, string>()
   for (const { name, http } of operations) {
@@ -73,9 +73,12 @@ export function routesOf(operations: readonly AnyOperation[]): Route[] {
     .map(({ operation }) => new Route(operation))
 }
 
-/** Methods that this path answers by the route that names it most exactly, HEAD with GET and OPTIONS always; empty when no operation has the path. */
+/**
+ * Returns the methods of the most specific route for this path, with OPTIONS, and HEAD if GET is present. Empty for an unknown
+ * path.
+ */
 export function allowedMethods(routes: readonly Route[], path: string): string[] {
-  // Literal segments stand before parameters.
+  // Literal segments come before parameters.
   const nearest = routes.find(({ pattern }) => pattern.test(path))?.expressPath
   if (nearest === undefined) return []
   const methods = new Set<string>(routes.filter((route) => route.expressPath === nearest).map(({ operation }) => operation.http.method))

@@ -1,5 +1,5 @@
-// Public routes as one express handler: finds the route of a path, answers OPTIONS and wrong methods for it, and turns
-// the request and the answer into what the contract says, so that no route sees express.
+// Public routes as one express handler. Finds the route of a path, answers OPTIONS and wrong methods, and converts requests and
+// responses to the contract. Routes never see express.
 import { Readable } from "node:stream"
 import { pipeline } from "node:stream/promises"
 import type { NextFunction, Request, Response } from "express"
@@ -18,10 +18,10 @@ import { pathKey, pathRank, patternOf } from "./path-pattern.ts"
 
 export interface PublicRoutesDeps {
   readonly routes: readonly AnyRoute[]
-  /** Paths of operations, which a route must not stand in front of. */
+  /** Paths of operations. A route must not hide one of them. */
   readonly operations: readonly { readonly name: string; readonly http: { readonly method: string; readonly path: string } }[]
   readonly resolve: (inject: TokenRecord | undefined) => Deps<TokenRecord>
-  /** Counts what is asked for without a credential. */
+  /** Counts requests without a credential. */
   readonly addresses: AddressLimits
   readonly addressOf: (request: Request) => string
   readonly pauses: Pauses
@@ -35,7 +35,7 @@ interface Compiled {
 
 const defaultMaxBodyBytes = 65_536
 
-/** Throws when two routes, or a route and an operation, answer the same method and path; the message names both. */
+/** Throws if two routes, or a route and an operation, share a method and path. The message names both. */
 export function publicRoutes(deps: PublicRoutesDeps): (request: Request, response: Response, next: NextFunction) => Promise<void> {
   const compiled = deps.routes
     .map((route) => ({ route, pattern: patternOf(route.path) }))
@@ -55,7 +55,7 @@ export function publicRoutes(deps: PublicRoutesDeps): (request: Request, respons
       response.writeHead(204).end()
       return
     }
-    // What an operation answers at the same path by another method is left to it.
+    // An operation at the same path handles its own methods.
     if (deps.operations.some(({ http }) => http.method === request.method && patternOf(http.path).test(request.path))) return next()
     throw methodNotAllowed(request.method, request.path, allowed)
   }
@@ -93,7 +93,7 @@ async function answer(deps: PublicRoutesDeps, { route, pattern }: Compiled, requ
 
 const sharedTexts = new WeakMap<AnyRoute, { readonly text: string; readonly send: ReturnType<typeof openDocument> }>()
 
-/** Keeps one text a route. */
+/** Caches one text for each route. */
 function sharedText(route: AnyRoute, text: string): ReturnType<typeof openDocument> {
   let known = sharedTexts.get(route)
   if (known?.text !== text) {
@@ -114,7 +114,7 @@ async function send(request: Request, response: Response, { status = 200, header
     return
   }
   if (request.method === "HEAD") {
-    // An iterator that was never asked closes nothing when it is ended.
+    // The end of an unstarted iterator closes no source.
     if (body instanceof Readable) body.destroy()
     else await body[Symbol.asyncIterator]().return?.()
     response.end()
@@ -142,7 +142,7 @@ function refuseClashes({ routes, operations }: PublicRoutesDeps): void {
     if (other) throw new Error(`${other} and the ${kind} "${name}" both answer ${key}; give one another path.`)
     taken.set(key, `The ${kind} "${name}"`)
   }
-  // Two operations of one path are found where operations are routed.
+  // The operation router reports two operations at one path.
   for (const { name, http } of operations) taken.set(pathKey(http.method, http.path), `The operation "${name}"`)
   for (const { name, method, path } of routes) take("route", name, method, path)
 }

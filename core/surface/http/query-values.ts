@@ -1,5 +1,5 @@
-// The values of a query string as an operation's schema means them: `limit=5` is a number where the schema says number,
-// a name given once is a list where it says list. What cannot be read so stays text, for the schema to refuse.
+// Converts query values to the types of the operation's schema. `limit=5` becomes a number for a number field; a single value
+// becomes a list for a list field. Other values stay text for the schema to refuse.
 import type { AnyOperation } from "../../contract/operation.ts"
 import { parsedJson } from "../../kernel/json.ts"
 import { isRounded } from "../../kernel/rounded-integer.ts"
@@ -9,16 +9,16 @@ import { refuseRounded } from "./json-body.ts"
 type Query = ReadonlyMap<string, readonly string[]>
 
 interface Field {
-  /** What the schema takes, as JSON Schema names types. */
+  /** Accepted types, as JSON Schema type names. */
   readonly types: ReadonlySet<string>
-  /** Of the elements, where it takes a list. */
+  /** Element types of an accepted list. */
   readonly items: ReadonlySet<string>
 }
 
 const known = new WeakMap<AnyOperation, ReadonlyMap<string, Field>>()
 const number = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/
 
-/** Throws nothing: an unknown name stays text. A name with nothing behind it counts as absent where the schema takes no text. */
+/** Never throws: values of unknown names stay text. An empty value counts as absent unless the schema accepts text. */
 export function queryValues(operation: AnyOperation, query: Query): Record<string, unknown> {
   const fields = known.get(operation) ?? fieldsOf(operation)
   known.set(operation, fields)
@@ -44,7 +44,7 @@ function scalarOf(types: ReadonlySet<string>, text: string): unknown {
   return types.has("object") ? objectOf(text) : text
 }
 
-/** An integer that a number cannot hold stays text, so the schema refuses it. */
+/** An integer beyond the exact range of a number stays text. The schema refuses it. */
 function numberOf(types: ReadonlySet<string>, text: string): number | string {
   const value = Number(text)
   return types.has("number") && isRounded(value, text) ? text : value
@@ -52,7 +52,7 @@ function numberOf(types: ReadonlySet<string>, text: string): number | string {
 
 const maxInt64 = 2n ** 63n - 1n
 
-/** Returns true for an integer field whose value has no int64. As a number it would be rounded into the range. */
+/** Returns true if an integer field has a value outside int64. A number would round it into the range. */
 function isBeyondInt64(types: ReadonlySet<string>, text: string): boolean {
   if (types.has("number") || !/^-?\d+$/.test(text)) return false
   const value = BigInt(text)
@@ -86,7 +86,7 @@ function typesOf(schema: JsonObject, definitions: Record<string, JsonObject>): s
   })
 }
 
-/** The schemas of which one has to fit, references followed. */
+/** Returns the alternatives of a schema, with references resolved. */
 function alternatives(schema: JsonObject, definitions: Record<string, JsonObject>, depth = 0): JsonObject[] {
   const name = /^#\/\$defs\/(.+)$/.exec(String(schema["$ref"] ?? ""))?.[1]
   const target = name === undefined ? schema : (definitions[name] ?? {})

@@ -1,4 +1,4 @@
-// The input of an operation out of an HTTP request: path parameters, then the query (GET, DELETE) or the JSON body.
+// Builds the input of an operation from an HTTP request: path parameters, then the query (GET, DELETE) or the JSON body.
 import type { IncomingMessage } from "node:http"
 import { z } from "zod"
 import type { AnyOperation } from "../../contract/operation.ts"
@@ -9,16 +9,16 @@ import { queryValues } from "./query-values.ts"
 
 export interface RequestInput {
   readonly request: IncomingMessage
-  /** Of the path. */
+  /** Path parameters. */
   readonly parameters: Readonly<Record<string, string | string[]>>
   readonly maxBodyBytes?: number | undefined
-  /** What a read at the same path answers, where there is one. */
+  /** Reads the resource at the same path, if it has a read. */
   readonly shown?: (() => Promise<unknown>) | undefined
 }
 
 /**
- * Throws `invalid_argument` for a body or query field that contradicts the path, besides what readJsonBody throws. A field
- * that says what the read shows does not: the path may name a resource by its UUID, and the body holds its slug.
+ * Throws `invalid_argument` if a body or query field contradicts the path, and the errors of readJsonBody. A field equal to the
+ * read's value is accepted: the path may name a resource by UUID and the body by slug.
  */
 export async function readInput(
   operation: AnyOperation,
@@ -52,7 +52,10 @@ export async function readInput(
   return { ...given, ...parameters }
 }
 
-/** Texts agree if the field's schema reads both alike. An object never agrees: its own way to text may fail, or go too deep. */
+/**
+ * Texts agree if the field's schema parses both to the same value. Objects never agree: their own text conversion may fail or
+ * recurse too deep.
+ */
 function differs({ input }: AnyOperation, name: string, given: unknown, ofPath: string | string[]): boolean {
   if (typeof given === "object") return true
   if (String(given) === ofPath) return false
@@ -62,7 +65,7 @@ function differs({ input }: AnyOperation, name: string, given: unknown, ofPath: 
   return !one.success || !other.success || one.data !== other.data
 }
 
-/** The texts of each parameter, in the order given. */
+/** Returns the values of each parameter, in order. */
 function queryOf(url: string): Map<string, string[]> {
   const at = url.indexOf("?")
   const query = new Map<string, string[]>()

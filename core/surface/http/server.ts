@@ -1,5 +1,5 @@
-// The node:http server: events go straight to the inbound handler, probes and metrics are answered here, everything else
-// goes to express. It guards against slow and oversized requests, and stops without cutting what is in progress.
+// The node:http server. Events go straight to the inbound handler, probes and metrics are answered here, other requests go to
+// express. The server limits slow and oversized requests, and a stop lets requests in progress finish.
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http"
 import type { AddressInfo, Socket } from "node:net"
 import { type InboundHandler, inboundPrefix } from "../../contract/route.ts"
@@ -14,22 +14,22 @@ import { methodNotAllowed, requestIdOf, sendError, sendJson } from "./answer.ts"
 import type { Connections } from "./connections.ts"
 import { listenError, type MetricsPage } from "./metrics-page.ts"
 
-/** For answers to events that are broken off at the drain deadline. */
+/** Time for responses to aborted events after the drain deadline, in milliseconds. */
 export const breakOffMs = 500
 
 export interface HttpServerDeps {
   readonly host: string
   readonly port: number
-  /** Milliseconds for which readiness is refused before the port closes. */
+  /** Milliseconds of refused readiness before the port closes. */
   readonly leaveMs?: number
   readonly drainMs: number
   readonly rest: RequestListener
   readonly inbound: InboundHandler | undefined
   readonly live: LiveUpgrade | undefined
-  /** Ends answers that stay open until one side ends them. */
+  /** Ends open-ended responses. */
   readonly closeStreams?: () => Promise<void>
   readonly store: Pick<Store, "ready">
-  /** Destinations whose calls are paused because they do not answer. */
+  /** Number of unresponsive destinations with paused calls. */
   readonly pausedDestinations?: () => number
   readonly metrics: MetricsPage
   readonly connections: Connections
@@ -38,32 +38,32 @@ export interface HttpServerDeps {
   readonly log: Logger
 }
 
-/** What the sockets need of the server. */
+/** Interface between sockets and the server. */
 export interface LiveUpgrade {
-  /** What the sockets' paths begin with. */
+  /** Path prefix of sockets. */
   readonly path: string
   attach(server: Server): void
-  /** Disconnects every socket, so that the server can close. */
+  /** Disconnects every socket, so the server can close. */
   close(): Promise<void>
 }
 
 export interface HttpServer {
-  /** Resolves with the base address once it listens; throws with the reason and the remedy when it cannot. */
+  /** Resolves with the base address when the server listens. Throws with the reason and a remedy on failure. */
   start(): Promise<{ host: string; port: number; url: string }>
-  /** Takes no new connection, waits for what is in progress up to the drain time, then cuts the rest. */
+  /** Closes the port, waits for requests in progress up to the drain time, then cuts the remaining connections. */
   stop(): Promise<void>
 }
 
 const readyTimeoutMs = 2_000
 const idleSweepMs = 50
-/** Requests of one connection that wait for the answer to an earlier one; with more it is cut. */
+/** Maximum of requests on one connection waiting for an earlier response. A connection with more requests is cut. */
 const maxWaiting = 256
 const limits = {
   headersTimeout: 10_000,
   requestTimeout: 60_000,
   keepAliveTimeout: 65_000,
   connectionsCheckingInterval: 5_000,
-  // Filters of 10,000 characters come in the query, percent-encoded.
+  // Filters of up to 10,000 characters arrive percent-encoded in the query.
   maxHeaderSize: 65_536,
 }
 
@@ -93,7 +93,7 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
     read(request, response, path, answer).catch((error: unknown) => sendError(request, response, asAppError(error)))
   }
   const waitingOn = new WeakMap<Socket, number>()
-  /** Requests sent ahead of an answer wait until it is sent, so that a client that reads none waits for itself alone. */
+  /** Pipelined requests wait for the earlier response. A client with unread responses therefore delays only itself. */
   const listener = (request: IncomingMessage, response: ServerResponse) => {
     if (response.socket) return handle(request, response)
     const { socket } = request
@@ -127,7 +127,7 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
     stop() {
       stopping ??= (async () => {
         leaving = true
-        // Balancers that read readiness send to other nodes before connections are refused.
+        // Load balancers read readiness and use other nodes before this node refuses connections.
         if (server.listening && deps.leaveMs) await sleep(deps.clock, deps.leaveMs)
         draining = true
         await deps.live?.close()
@@ -173,7 +173,7 @@ class HttpScope implements RequestScope {
   }
 }
 
-/** A kept-alive connection whose last request was in progress when the stop began falls idle later, and would hold the server open. */
+/** A kept-alive connection with a request in progress becomes idle after the stop began. It would keep the server open. */
 function closeAsTheyFallIdle(server: Server, clock: Clock): () => void {
   let cancel = () => {}
   const sweep = () => {
@@ -197,12 +197,12 @@ async function readiness(deps: HttpServerDeps, leaving: boolean): Promise<{ stat
   } finally {
     cancel()
   }
-  // Events are taken all the same.
+  // Events are still accepted.
   const paused = deps.pausedDestinations?.() ?? 0
   return { status: "ready", ...(paused > 0 ? { paused_destinations: paused } : {}) }
 }
 
-/** Clients offer other protocols besides (h2c, for one): those requests are answered as the plain ones that they also are. */
+/** Clients may offer other protocols (for example h2c). Such requests are also valid HTTP/1.1 and are answered as HTTP/1.1. */
 function becomesSocket({ url = "", headers }: IncomingMessage, live: LiveUpgrade | undefined): boolean {
   return live !== undefined && headers.upgrade?.toLowerCase() === "websocket" && url.startsWith(live.path)
 }
@@ -221,7 +221,10 @@ async function read(
   response.writeHead(204, { Allow: readMethods.join(", ") }).end()
 }
 
-/** Answers the preface of HTTP/2 without TLS: an empty SETTINGS frame, and GOAWAY with the error HTTP_1_1_REQUIRED (RFC 9113, 6.8 and 7). */
+/**
+ * Answers the preface of HTTP/2 without TLS: an empty SETTINGS frame, and GOAWAY with the error HTTP_1_1_REQUIRED (RFC 9113, 6.8
+ * and 7).
+ */
 const http11Required = goAway("This service takes HTTP/1.1; send the request by it.")
 
 function goAway(debugData: string): Buffer {
@@ -230,7 +233,7 @@ function goAway(debugData: string): Buffer {
   return Buffer.concat([Buffer.from([...settings, 0, 0, payload.length, 7, 0, 0, 0, 0, 0]), payload])
 }
 
-/** Requests that are not HTTP, too slow or with too long a head never reach a handler; they are answered here. */
+/** Answers invalid, slow or oversized requests. They never reach a handler. */
 function refuseBroken(error: NodeJS.ErrnoException, socket: Socket, requestId: string): void {
   if (!socket.writable || error.code === "ECONNRESET") return void socket.destroy()
   if (error.code === "HPE_PAUSED_H2_UPGRADE") return void socket.end(http11Required)
@@ -248,12 +251,12 @@ function brokenAs(code: string | undefined): [status: string, code: string, mess
   return ["400 Bad Request", "invalid_argument", "The request is not valid HTTP/1.1."]
 }
 
-// Request targets as a server reads them. One may also come whole, as proxies are sent it (RFC 9112 section 3.2.2); whom
-// it names is of no matter here, and need not even be a valid name.
+// Request targets as a server reads them. Proxies send an absolute target (RFC 9112 section 3.2.2). Its host is ignored and may
+// be invalid.
 
 const schemeAndAuthority = /^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i
 
-/** Path and query; `*` stays. */
+/** Returns path and query. `*` is unchanged. */
 function originForm(target: string): string {
   if (target.startsWith("/") || target === "*") return target
   const rest = target.replace(schemeAndAuthority, "")

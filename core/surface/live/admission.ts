@@ -1,5 +1,5 @@
-// Who is on the other end of a socket, and which channels they may join. A token sees its organization's channels; an
-// anonymous viewer sees the public ones of one endpoint, and nothing else.
+// Identifies the client of a socket and its permitted channels. A token sees its organization's channels. An anonymous viewer
+// sees only the public channels of one endpoint.
 import type { Authenticator, Caller } from "../../contract/caller.ts"
 import { type Channel, coversChannel, isReservedChannel, type ViewerTokens } from "../../contract/channel.ts"
 import type { Pauses } from "../../contract/pauses.ts"
@@ -24,18 +24,20 @@ export interface AdmissionDeps {
   readonly log: Logger
   /** Organizations without live connections. */
   readonly pauses: Pauses
-  /** Counts handshakes without a credential that holds. */
+  /** Counts handshakes without a valid credential. */
   readonly addresses?: AddressLimits
-  /** Whose inbound endpoint this is; undefined for an unknown one, and for that of a pipeline that is not active. */
+  /** Returns the owner of an inbound endpoint. Undefined for an unknown endpoint or an inactive pipeline. */
   readonly ownerOfEndpoint: (endpointId: string) => Promise<EndpointOwner | undefined>
-  /** Absent where no plugin mints tokens of page viewers. */
+  /** Undefined if no plugin creates viewer tokens. */
   readonly viewerTokens?: (() => ViewerTokens | undefined) | undefined
 }
 
-/** A JWT: three parts of base64url. Keys of this service hold no dot. */
+/** A JWT: three parts of base64url. Keys of this service contain no dot. */
 const viewerToken = /^[\w-]+\.[\w-]+\.[\w-]+$/
 
-/** From the handshake's `auth`: `{ token, organization? }`, or `{ endpoint_id }` with a viewer's token or without, and where it comes from. Throws AppError. */
+/**
+ * Reads the handshake's `auth`: `{ token, organization? }`, or `{ endpoint_id }` with an optional viewer token. Throws AppError.
+ */
 export async function admit(deps: AdmissionDeps, auth: Readonly<Record<string, unknown>>, address?: string): Promise<Guest> {
   const { token, endpoint_id: endpoint, organization: selected } = auth
   if (typeof token === "string" && token !== "" && endpoint === undefined) {
@@ -57,7 +59,7 @@ export async function admit(deps: AdmissionDeps, auth: Readonly<Record<string, u
   return { kind: "viewer", endpoint, ...owner }
 }
 
-/** A viewer's token opens what the endpoint's own organization shows the public, and nothing of another's. */
+/** A viewer token is valid only for public channels of the endpoint's own organization. */
 async function checkViewer({ viewerTokens }: AdmissionDeps, token: string, organization: string): Promise<void> {
   const session = viewerToken.test(token) ? await viewerTokens?.()?.verify(token) : undefined
   if (session && "organization_id" in session && session.organization_id === organization) return
@@ -73,7 +75,7 @@ function viewerWithoutEndpoint(): AppError {
   return new AppError("unauthenticated", message, { reason: "viewer_token" })
 }
 
-/** Again, for a socket that has been open a while. */
+/** Authenticates again for a socket open for some time. */
 export async function authenticate(
   deps: AdmissionDeps,
   bearer: string,
@@ -90,7 +92,10 @@ export async function authenticate(
   return caller
 }
 
-/** Throws `permission_denied` or `not_found` when this guest may not join the channel. A channel of the service needs the scope of its reads. */
+/**
+ * Throws `permission_denied` or `not_found` if this guest may not join the channel. Channels of the service require the scope of
+ * their reads.
+ */
 export function mayJoin(guest: Guest, channel: string, declared: readonly Channel[]): void {
   const known = declared.find(({ name }) => coversChannel(name, channel))
   const reserved = known !== undefined || isReservedChannel(channel)

@@ -1,5 +1,5 @@
-// What a client missed. Ids are in order of staging, not of commit: another node's lower id may commit later. So reading
-// starts 10 s before the id given, and the client drops what it has seen.
+// Missed messages of a client. Ids follow the order of staging, and another node may commit a lower id later. Reading therefore
+// starts 10 s before the requested id. The client drops duplicates.
 import { type Channel, type ChannelFilter, passes } from "../../contract/channel.ts"
 import type { Store } from "../../contract/store.ts"
 import { timestamp } from "../../kernel/clock.ts"
@@ -8,13 +8,13 @@ import { LiveMessages, roomOf, type WireMessage, wireMessage } from "./messages.
 
 const overlapMs = 10_000
 
-/** Returns the time to which the clock was set back from `at` or later; undefined if it never was. */
+/** Returns the time shown by a clock after it was set back at `at` or later. Undefined if no clock was set back. */
 export type SetBackTo = (at: number) => Promise<number | undefined>
 
 export interface Backlog {
   /** Oldest first. */
   readonly messages: readonly WireMessage[]
-  /** More was missed than is kept. */
+  /** True if older missed messages have expired. */
   readonly truncated: boolean
 }
 
@@ -22,9 +22,9 @@ export interface MissedArgs {
   readonly store: Store
   readonly organization: string
   readonly channel: string
-  /** Of a viewer of one endpoint. */
+  /** Endpoint of a viewer. */
   readonly endpoint: string | undefined
-  /** As it was declared; undefined for one that pipelines broadcast to. */
+  /** Declaration of the channel. Undefined for channels of pipelines. */
   readonly declared: Channel | undefined
   readonly filter: ChannelFilter
   readonly after: string
@@ -38,7 +38,7 @@ export async function missedSince(args: MissedArgs): Promise<Backlog> {
   const { after, declared, now, keepMs, keepMessages } = args
   const since = timeOfId(after)
   if (keepMessages === 0) return { messages: [], truncated: true }
-  // Newer messages have lower ids if the clock was set back meanwhile.
+  // Newer messages have lower ids if the clock was set back in between.
   const setBack = (await args.setBackTo(since)) ?? (since > now + overlapMs ? now - keepMs : undefined)
   const from = Math.min(since, setBack ?? since) - overlapMs
   const found = await (declared?.history ? pastMessages(args, from) : kept(args, from))

@@ -1,5 +1,5 @@
-// Hands a message to the sockets that subscribe to it: to those of this node at once, and to other nodes, each of which looks
-// who is there. A node encodes a message once, for any number of subscriptions and filters, and not at all where there are none.
+// Sends a message to its subscribers: directly to sockets of this node, and to other nodes for their sockets. A node encodes a
+// message once for all subscriptions and filters, and skips it without subscribers.
 
 import type { DefaultEventsMap, Server, Socket } from "socket.io"
 import { type Channel, coversChannel, type Live } from "../../contract/channel.ts"
@@ -10,30 +10,30 @@ import type { Deliver } from "./outbox.ts"
 
 interface ServerEvents {
   message: (message: WireMessage) => void
-  /** An id: what was committed with a lower one before has been sent. */
+  /** An id. All messages with lower ids were sent. */
   position: (id: string) => void
 }
-/** Of nodes to each other. */
+/** Events between nodes. */
 interface NodeEvents {
   /** The message as JSON. */
   elsewhere_json: (room: string, message: string) => void
 }
 interface SocketData {
   guest: Guest
-  /** Count of credential changes known when the handshake was looked at. */
+  /** Number of credential changes known at the handshake. */
   seen: number
 }
-/** The sockets of live updates as every part of the room sees them. */
+/** The sockets of live updates, with the types of their events and data. */
 export type LiveServer = Server<DefaultEventsMap, ServerEvents, NodeEvents, SocketData>
 export type LiveSocket = Socket<DefaultEventsMap, ServerEvents, NodeEvents, SocketData>
 
-/** Sockets that keep a position, to go on from it when their connection was lost. */
+/** Sockets with a position for resuming after a lost connection. */
 export const positionsRoom = "positions"
 
 export interface Delivery {
   readonly deliver: Deliver
   readonly hasSubscribers: Live["hasSubscribers"]
-  /** Tells the sockets that keep a position that they have been sent what was committed before then, Unix milliseconds. */
+  /** Sends a position to sockets with positions: all messages before this time were sent. Unix milliseconds. */
   tellPosition(ms: number): void
 }
 
@@ -57,12 +57,12 @@ export function createDelivery(io: LiveServer, channels: readonly Channel[]): De
       if (others === 0 && !hasHere(room) && !hasHere(anyFilterRoom(room))) return
       const message = wireMessage(document, silentSince)
       deliverHere(room, message)
-      // As text: the adapter's database has field names and values of its own.
+      // Sent as text: the adapter's database restricts field names and values.
       if (others > 0) io.serverSideEmit("elsewhere_json", room, JSON.stringify(message))
     },
     hasSubscribers(organization, { channel, publicEndpoint }) {
       const room = socketRoom(organization, channel, publicEndpoint)
-      // Who subscribes on other nodes is not known here.
+      // Subscribers on other nodes are unknown here.
       return othersOf(io) > 0 || hasHere(room) || hasHere(anyFilterRoom(room))
     },
     tellPosition(ms) {

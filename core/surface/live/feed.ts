@@ -1,5 +1,5 @@
-// The Live token: a message is staged with the commit it belongs to, kept with it, and emitted once it is on disk. On the
-// hot path: staging is synchronous, and emitting to a room that nobody is in costs a lookup.
+// The Live token. A message is staged and stored with its commit, and emitted when the commit is on disk. This is the hot path:
+// staging is synchronous, and emitting to an empty room costs one lookup.
 import { channelPattern, type Live, type LiveMessage } from "../../contract/channel.ts"
 import type { UnitOfWork } from "../../contract/unit-of-work.ts"
 import { type Clock, timestamp } from "../../kernel/clock.ts"
@@ -50,7 +50,7 @@ export function createFeed(deps: FeedDeps): Live {
     work.in(LiveMessages, organization).insert(doc, { ifPresent: "keep" })
     deps.outbox.staged(work, organization, doc.id)
     work.afterCommit(({ created }) => {
-      // The same message again, of a retry or a replay: it was emitted when it was new.
+      // A message of a retry or replay was emitted the first time.
       if (created[index] !== false) committed(organization, doc)
       deps.outbox.emitted(doc.id)
       deps.trimmer.committed(organization, doc.room)

@@ -1,5 +1,4 @@
-// What live updates keep: the messages themselves for clients that come back, and what it takes to find the messages
-// that a node committed and did not live to emit.
+// Stored data of live updates: messages for returning clients, and the state for recovering unsent messages of a dead node.
 import type { ChannelFilter } from "../../contract/channel.ts"
 import { type Document, defineCollection, type Json } from "../../contract/collection.ts"
 import { timestamp } from "../../kernel/clock.ts"
@@ -12,7 +11,7 @@ export interface LiveMessageDocument extends Document {
   event: string
   data: Json
   at: string
-  /** The process that committed it and emits it. */
+  /** The process that commits and emits the message. */
   node: string
   expires_at: string
 }
@@ -26,7 +25,7 @@ export const LiveMessages = defineCollection<LiveMessageDocument>()({
   audit: "none",
 })
 
-/** A process that has messages to emit, and up to when it has emitted all of them. */
+/** A process with messages to emit. All messages up to `emitted_through` were emitted. */
 export interface LiveNodeDocument extends Document {
   beat_at: string
   emitted_through: string
@@ -39,7 +38,7 @@ export const LiveNodes = defineCollection<LiveNodeDocument>()({
   indexes: [],
 })
 
-/** That a process has staged messages of an organization; written once for both, with the first message. */
+/** Marks a process with staged messages of an organization. Written once for both, with the first message. */
 export interface LiveOutboxDocument extends Document {
   node: string
   organization: string
@@ -53,16 +52,16 @@ export const LiveOutboxes = defineCollection<LiveOutboxDocument>()({
   indexes: [{ fields: ["node"] }],
 })
 
-/** A message as clients get it. */
+/** A message as clients receive it. */
 export interface WireMessage {
   readonly id: string
   readonly channel: string
   readonly event: string
   readonly data: Json
   readonly at: string
-  /** Set where another node emits it, perhaps once more: the node that committed it has committed nothing since. */
+  /** Set if another node emits the message, possibly again. The node of the commit has been silent since then. */
   readonly silent_since?: string
-  /** Set where it was missed and is sent to one subscription alone: the filter of that one. */
+  /** Set for a missed message to a single subscription: the filter of that subscription. */
   readonly missed_by?: ChannelFilter
 }
 
@@ -71,29 +70,29 @@ export function wireMessage({ id, channel, event, data, at }: LiveMessageDocumen
   return silent_since === undefined ? message : { ...message, silent_since }
 }
 
-/** How messages of a room are filed within their organization. */
+/** The stored room name of messages, within their organization. */
 export function roomOf(channel: string, publicEndpoint: string | undefined): string {
   return publicEndpoint === undefined ? `c:${channel}` : `p:${publicEndpoint}:${channel}`
 }
 
-/** The socket.io room: organization channels carry the organization, so that no two share one. */
+/** The socket.io room. Organization channels include the organization, so rooms never mix organizations. */
 export function socketRoom(organization: string, channel: string, publicEndpoint: string | undefined): string {
   return publicEndpoint === undefined ? `org:${organization}:${channel}` : `public:${publicEndpoint}:${channel}`
 }
 
-/** The socket.io room of those who subscribe to a room by a filter. */
+/** The socket.io room of subscribers with this filter. */
 export function filterRoom(room: string, filter: ChannelFilter): string {
   const names = Object.keys(filter).sort()
   return names.reduce((name, field) => withField(name, field, filter[field]), room)
 }
 
-/** Whom a message of a room is for: the room itself, and that of every filter by some of these fields that lets it through. */
+/** Rooms for a message: the room itself, and the room of every matching filter on these fields. */
 export function filterRooms(room: string, fields: readonly string[], data: Json): string[] {
   if (!isRecord(data)) return [room]
   return fields.toSorted().reduce((rooms, field) => rooms.flatMap((one) => [one, withField(one, field, data[field])]), [room])
 }
 
-/** Joined beside the room of any filter, so that nothing is looked up by its fields where nobody filters. */
+/** Filtered subscribers also join this room. Without filters, messages skip the lookup by field. */
 export function anyFilterRoom(room: string): string {
   return `${room}?`
 }

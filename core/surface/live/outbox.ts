@@ -1,7 +1,7 @@
-// Emits messages whose node died between their commit and their emission. A message costs nothing extra: every few
-// seconds each node stores a watermark (everything committed before it was emitted), and marks an organization once, with
-// its first message. When a node's watermark stops moving, the node that notices emits the messages after it, together
-// with that watermark. Clients drop repeats by id, and by time what precedes their subscription.
+// Emits the messages of a node after its death between commit and emission. Messages cost no extra writes: every few seconds a
+// node stores a watermark. Everything committed before the watermark was emitted. The first message of each organization also
+// stores one marker. When a node's watermark stops, another node emits the later messages and the watermark. Clients drop repeats
+// by id, and messages older than their subscription by time.
 import type { Store } from "../../contract/store.ts"
 import type { UnitOfWork, UnitsOfWork } from "../../contract/unit-of-work.ts"
 import { type Clock, timestamp } from "../../kernel/clock.ts"
@@ -18,7 +18,7 @@ export interface OutboxDeps {
   readonly deliver: Deliver
 }
 
-/** With `silentSince`, RFC 3339, where the node that committed the message has committed nothing since then. */
+/** `silentSince`: RFC 3339 time of the last possible commit of a dead node. */
 export type Deliver = (organization: string, message: LiveMessageDocument, silentSince?: string | undefined) => void
 
 const beatMs = 5_000
@@ -41,7 +41,7 @@ export class Outbox {
     this.#deps = deps
   }
 
-  /** To be called when a message is staged, with the same unit of work. */
+  /** Call this when a message is staged, with the same unit of work. */
   staged(work: UnitOfWork, organization: string, id: string): void {
     if (this.#staged.size >= maxStaged) this.#forgetOldest()
     this.#staged.set(id, this.#deps.clock.now())
@@ -73,7 +73,7 @@ export class Outbox {
     })
   }
 
-  /** One round: this node's own mark, then the nodes that have gone silent. Called by the timer. */
+  /** Runs one round: this node's own mark, then the silent nodes. The timer calls this. */
   async round(): Promise<void> {
     await this.#beat()
     await this.#takeOver()
@@ -93,7 +93,7 @@ export class Outbox {
     if (this.#organizations.size === 0) return
     const { store, works, clock, node } = this.#deps
     if (this.#known && !(await store.open(LiveNodes).get(node))) {
-      this.#organizations.clear() // Another node considered this one dead; the next message of each organization marks it again.
+      this.#organizations.clear() // Another node declared this node dead. The next message of each organization marks it again.
       this.#known = false
       return
     }
@@ -128,7 +128,7 @@ export class Outbox {
       const last = nodes.get(outbox.node)
       if (last && last.beat_at >= silent) continue
       const since = Date.parse(last?.emitted_through ?? outbox.created_at) - (last ? 0 : maxWorkMs)
-      // It was alive at its last watermark, and dead by the time the next one was overdue.
+      // The node was alive at its last watermark and dead when the next watermark was overdue.
       const silentSince = last && timestamp(Date.parse(last.beat_at) + 2 * beatMs)
       const count = await this.#emitFor(outbox, since, silentSince)
       await works.run((work) => {

@@ -1,5 +1,5 @@
-// What the requests of sockets cost: each counts against the key or the address before it runs, and the requests that
-// run take turns by organization. A connection counts as a request, and waits in turn by its credential.
+// Limits of socket requests. Each request counts against its key or address before it runs. Running requests take turns by
+// organization. A connection counts as a request and takes turns by credential.
 import { createHash } from "node:crypto"
 import { AppError } from "../../kernel/errors.ts"
 import { FairLimiter } from "../../kernel/fair-limiter.ts"
@@ -14,9 +14,9 @@ export interface RequestLimitsDeps {
   readonly addresses?: AddressLimits
 }
 
-/** Requests and handshakes that run at once; each may read from the store. */
+/** Concurrent requests and handshakes. Each may read from the store. */
 const slots = 8
-/** A socket has one request here at a time, so the limits of sockets bound them. */
+/** A socket has at most one request here, so the limits of sockets also limit this queue. */
 const maxWaiting = 100_000
 const maxWaitingPerOrganization = 10_000
 
@@ -32,14 +32,14 @@ export class RequestLimits {
     this.#handshakes = new FairLimiter(options)
   }
 
-  /** Takes one call. Throws `resource_exhausted` if the key, the organization or the address has none left. */
+  /** Consumes one call. Throws `resource_exhausted` if the quota of the key, organization or address is used up. */
   async count(guest: Guest, address: string): Promise<void> {
     if (guest.kind === "viewer") return await this.#deps.addresses?.take(address)
     const { refusal } = await this.#deps.rateLimits.take(guest.caller)
     if (refusal) throw refusal
   }
 
-  /** Runs a request when the turn of the guest's organization comes. */
+  /** Runs a request in the turn of the guest's organization. */
   inTurn<T>(guest: Guest, run: () => Promise<T>): Promise<T> {
     const organization = guest.kind === "caller" ? guest.caller.organization.id : guest.organization
     return this.#turns.run({ organization }, async () => {
@@ -48,7 +48,7 @@ export class RequestLimits {
     })
   }
 
-  /** Runs a handshake when the turn of its credential comes: whose it is shows later. */
+  /** Runs a handshake in the turn of its credential. The organization is unknown before authentication. */
   handshake<T>(auth: Readonly<Record<string, unknown>>, address: string, run: () => Promise<T>): Promise<T> {
     const given = auth["token"] ?? auth["endpoint_id"]
     const key = typeof given === "string" ? createHash("sha256").update(given).digest("base64") : ""

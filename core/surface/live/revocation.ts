@@ -1,5 +1,5 @@
-// Sockets whose reason to be here has gone: credentials that were revoked or have run out, endpoints that are nobody's any
-// more. Changes are heard of; what no change tells of is found by looking again.
+// Disconnects sockets with revoked or expired credentials, and viewers of endpoints without an owner. Reacts to announced changes
+// and finds other changes by periodic checks.
 
 import { credentialsTopic } from "../../contract/caller.ts"
 import { allKeys, type CacheInvalidation } from "../../contract/cluster.ts"
@@ -9,13 +9,13 @@ import type { LiveServer, LiveSocket } from "./delivery.ts"
 
 export interface RevocationDeps extends AdmissionDeps {
   readonly invalidation: CacheInvalidation
-  /** Invalidation topic announced, with the owner's `pipeline` as key, when an endpoint may have become another one's or nobody's. */
+  /** Invalidation topic, with the owner's `pipeline` as key. Announces that an endpoint may have a new owner or no owner. */
   readonly endpointsTopic: string
 }
 
 const maxChanges = 10_000
 
-/** Disconnects the sockets of a credential that changed, also one whose handshake was in progress at that moment. */
+/** Disconnects the sockets of a changed credential, including sockets in their handshake. */
 export function watchCredentials(deps: RevocationDeps, io: LiveServer) {
   const changed = new Map<string, number>()
   let count = 0
@@ -37,12 +37,12 @@ export function watchCredentials(deps: RevocationDeps, io: LiveServer) {
   }
 }
 
-/** Disconnects the anonymous sockets of an endpoint whose pipeline is no longer active. */
+/** Disconnects the anonymous sockets of an endpoint when its pipeline becomes inactive. */
 export function watchEndpoints(deps: RevocationDeps, io: LiveServer): void {
   deps.invalidation.onChange(deps.endpointsTopic, (key) => recheckViewers(deps, io, (guest) => key === allKeys || guest.pipeline === key))
 }
 
-/** Disconnects the sockets of an organization whose pause begins. */
+/** Disconnects the sockets of an organization when its pause begins. */
 export function watchPauses(deps: RevocationDeps, io: LiveServer): void {
   deps.pauses.onChange((organization) => {
     if (!deps.pauses.has(organization)) return
@@ -69,12 +69,12 @@ async function recheckViewers(deps: RevocationDeps, io: LiveServer, concerns: (g
   }
 }
 
-/** What a change may call this guest's credential: its id, or the public id that is part of its text. */
+/** Returns the possible names of this guest's credential in a change: its id, or the public id inside its text. */
 function namesOf(guest: Guest): string[] {
   return guest.kind === "caller" ? [guest.caller.credential.id, ...guest.bearer.split("_")] : []
 }
 
-/** Authenticates each credential in use once more; what has run out, or may no longer subscribe, is disconnected. */
+/** Authenticates each credential in use again. Disconnects sockets with expired credentials or without the right to subscribe. */
 export async function recheck(deps: RevocationDeps, io: LiveServer): Promise<void> {
   await recheckViewers(deps, io, () => true)
   const groups = new Map<string, LiveSocket[]>()

@@ -1,5 +1,4 @@
-// How many sockets one credential and, without a credential, one address may hold open, and how many anonymous ones there
-// may be on this node.
+// Limits open sockets for each credential, for each address without a credential, and for all anonymous sockets of this node.
 import type { RateLimiter } from "../../contract/rate-limiter.ts"
 import { networkOf } from "../../kernel/client-address.ts"
 import { AppError } from "../../kernel/errors.ts"
@@ -21,7 +20,7 @@ export class SocketLimits {
     this.#args = args
   }
 
-  /** Counts one more and returns what takes it off again. Throws `resource_exhausted`. */
+  /** Counts a new socket. Returns the release function. Throws `resource_exhausted`. */
   async enter(guest: Guest, address: string): Promise<() => void> {
     const { rateLimiter, perAddress, perKey } = this.#args
     if (guest.kind === "caller") {

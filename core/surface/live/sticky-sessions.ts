@@ -1,12 +1,12 @@
-// Live sessions on several workers that share a port. A connection reaches any worker, and a session by polling takes many
-// connections: the session's id names the worker that holds it, and the others pass its requests on through a socket in
-// the file system that only this service's user can open.
+// Live sessions on several workers with a shared port. A connection reaches any worker, and a polling session uses many
+// connections. The session id therefore names its worker. Other workers forward requests through a Unix socket. Only this
+// service's user can open the socket.
 import { randomBytes } from "node:crypto"
 import { request as httpRequest, type IncomingMessage, type Server, type ServerResponse } from "node:http"
 import { connect, createServer, type Server as NetServer } from "node:net"
 import type { Duplex } from "node:stream"
 
-/** This worker among the others, and where each takes requests of its sessions: a path in the file system. */
+/** This worker, and the Unix socket path of each worker. */
 export interface StickyWorker {
   readonly number: number
   socketOf(number: number): string
@@ -21,7 +21,7 @@ const sessionPattern = /[?&]sid=w(\d{1,9})-/
 type RequestListener = (request: IncomingMessage, response: ServerResponse) => void
 type UpgradeListener = (request: IncomingMessage, socket: Duplex, head: Buffer) => void
 
-/** To be called once socket.io is attached. Returns what closes the socket server. */
+/** Call this after socket.io is attached. Returns a function to close the socket server. */
 export function passOnForeign(server: Server, worker: StickyWorker): () => void {
   const requests = server.listeners("request") as RequestListener[]
   const upgrades = server.listeners("upgrade") as UpgradeListener[]
@@ -41,7 +41,7 @@ export function passOnForeign(server: Server, worker: StickyWorker): () => void 
     else passUpgrade(request, socket, head, worker.socketOf(holder))
   })
   const socketServer: NetServer = createServer((socket) => server.emit("connection", socket))
-  // Exclusive: in a worker of node:cluster the primary would listen in its place.
+  // Exclusive: otherwise, in a node:cluster worker, the primary would listen.
   socketServer.listen({ path: worker.socketOf(worker.number), exclusive: true })
   socketServer.unref()
   return () => socketServer.close()
@@ -53,7 +53,7 @@ function foreignHolder({ url = "" }: IncomingMessage, worker: StickyWorker): num
   return holder === undefined || Number(holder) === worker.number ? undefined : Number(holder)
 }
 
-/** A worker that is gone has taken the session along: then this one says that it knows none such. */
+/** A session ends with its worker. In that case this worker answers that the session is unknown. */
 function passRequest(request: IncomingMessage, response: ServerResponse, socketPath: string, handleHere: () => void): void {
   const passed = httpRequest({ socketPath, method: request.method, path: request.url, headers: request.headers })
   let connected = false

@@ -1,5 +1,5 @@
-// One socket's subscriptions: joining a channel with what was missed first, and leaving it. Requests of a socket are
-// served one after the other, a bounded number waiting.
+// The subscriptions of a socket: joins a channel after sending missed messages, and leaves it. Requests of a socket run in order,
+// with a limit of waiting requests.
 import { z } from "zod"
 import { type Channel, type ChannelFilter, channelPattern, coversChannel } from "../../contract/channel.ts"
 import type { ClockCorrections } from "../../contract/cluster.ts"
@@ -26,7 +26,7 @@ export interface SubscriptionDeps {
   readonly corrections?: Pick<ClockCorrections, "setBackTo">
 }
 
-/** What a subscription needs of a socket. */
+/** Socket interface for subscriptions. */
 export interface Peer {
   readonly guest: Guest
   readonly connected: boolean
@@ -38,9 +38,12 @@ export interface Peer {
 export type Acknowledgement =
   | {
       readonly ok: true
-      /** More was missed than is kept. */
+      /** True if older missed messages have expired. */
       readonly truncated?: true
-      /** Where a `resumable` subscription began: an id to ask for messages after, then those kept from just before it, to be known as repeats. */
+      /**
+       * Start of a `resumable` subscription. The first id is the position for later requests. The other ids are messages stored
+       * just before it; the client drops their repeats.
+       */
       readonly from?: readonly string[]
     }
   | ErrorBody
@@ -49,11 +52,11 @@ const maxSubscriptions = 100
 const maxWaiting = 20
 
 const name = z.string().regex(channelPattern, "a channel name: letters, digits and . _ - : between them, at most 100")
-/** Messages of sockets come parsed, so a longer integer may be rounded already. */
+/** Socket messages arrive parsed. A longer integer may already be rounded. */
 const exactNumber = z.number().refine((value) => !Number.isInteger(value) || Number.isSafeInteger(value), {
   error: "is an integer beyond 2^53, which a number cannot hold exactly; send it as text",
 })
-/** Text is as long as it may be in any filter; what else it may be, the channel says. */
+/** Maximum text length of any filter. The channel checks the other rules. */
 const filter = z.record(z.string().max(100), z.union([z.string().max(1_000), exactNumber, z.boolean()])).default({})
 const Unsubscribe = z.strictObject({ channel: name, filter })
 const Subscribe = z.strictObject({
@@ -65,7 +68,7 @@ const Subscribe = z.strictObject({
 interface Joined {
   readonly channel: string
   readonly filter: ChannelFilter
-  /** The socket.io room of the channel, and that of the filter, which are one without a filter. */
+  /** The socket.io room of the channel, and the room of the filter. Both are equal without a filter. */
   readonly base: string
   readonly room: string
 }
@@ -128,7 +131,7 @@ export class Subscriptions {
     return [now, ...messages.map(({ id }) => id)]
   }
 
-  /** The old messages go out before the socket joins, so that none of them follows a new one; then what was committed in between. */
+  /** Sends old messages before the socket joins, so they precede new messages. Then sends the messages committed in between. */
   async #catchUp(joined: Joined, after: string): Promise<boolean> {
     const before = await this.#missed(joined, after)
     const sent = new Set([after])
@@ -159,7 +162,7 @@ export class Subscriptions {
     })
   }
 
-  /** Undefined for one that pipelines broadcast to, as all of a viewer's are. */
+  /** Undefined for channels of pipelines. All channels of viewers are pipeline channels. */
   #declared(channel: string): Channel | undefined {
     return this.#endpoint === undefined ? this.#deps.channels.find(({ name }) => coversChannel(name, channel)) : undefined
   }

@@ -1,5 +1,5 @@
-// Keeps a channel's kept messages from growing without end: after each `keep` messages of a room the ones beyond the
-// newest `keep` are removed, in the background, one room at a time. Age is the collection's own expiry.
+// Limits the stored messages of a channel. After each `keep` messages of a room, all except the newest `keep` are removed. This
+// runs in the background, one room at a time. The collection's expiry limits the age.
 import type { Store } from "../../contract/store.ts"
 import type { UnitsOfWork } from "../../contract/unit-of-work.ts"
 import type { Logger } from "../../kernel/log.ts"
@@ -33,7 +33,7 @@ export class Trimmer {
     })
   }
 
-  /** Resolves when nothing is being removed. */
+  /** Resolves when no removal is running. */
   async idle(): Promise<void> {
     await this.#running
   }

@@ -1,5 +1,5 @@
-// The five tools that reach every operation: search, describe, and a call tool each for reads, writes and destructive
-// calls. A call tool calls an operation through the same path as the operation's own tool.
+// The five tools for every operation: search, describe, and one call tool each for reads, writes and destructive calls. A call
+// tool uses the same path as the operation's own tool.
 import type { Tool } from "@modelcontextprotocol/server"
 import { z } from "zod"
 import type { AnyOperation } from "../../contract/operation.ts"
@@ -14,7 +14,7 @@ import { exampleArguments, isListed, type OperationTool, outputSchema } from "./
 
 type CallTool = "call_read" | "call_write" | "call_destructive"
 
-/** A call of an operation, as a call tool's arguments name it. */
+/** The call in the arguments of a call tool. */
 export interface NamedCall {
   readonly tool: OperationTool
   readonly input: unknown
@@ -76,7 +76,7 @@ const calls: Readonly<Record<CallTool, Declared>> = {
   },
 }
 
-/** Names of the five tools, or of those that only read. */
+/** Returns the names of the five tools, or of the read-only tools. */
 export function callToolNames(readOnly: boolean): string[] {
   const named = Object.entries({ search_tools: search, describe_tool: describe, ...calls })
   return named.filter(([, { hints }]) => !readOnly || hints.readOnlyHint).map(([name]) => name)
@@ -88,7 +88,7 @@ export function callToolOf({ hints }: AnyOperation): CallTool {
   return hints.destructive ? "call_destructive" : "call_write"
 }
 
-/** The call tools for these tools: a call tool is left out if none of the tools belongs to it. */
+/** Returns the call tools for these tools. A call tool without matching tools is left out. */
 export function callToolsOf(tools: readonly OperationTool[]): Tool[] {
   if (tools.length === 0) return []
   const calling = (Object.keys(calls) as CallTool[]).flatMap((callTool) => {
@@ -103,7 +103,7 @@ export function callToolsOf(tools: readonly OperationTool[]): Tool[] {
   ]
 }
 
-/** A short call of one of the tools, of a listed tool if there is one. */
+/** Returns a short call of one of the tools, if possible of a listed tool. */
 function exampleOf(tools: readonly OperationTool[]): JsonObject | undefined {
   const listed = tools.filter(({ operation }) => isListed(operation))
   const examples = (listed.length > 0 ? listed : tools.slice(0, 10)).map(({ operation, tool }) => {
@@ -121,7 +121,7 @@ function toolFrom(name: string, { title, description, schema, hints }: Declared,
   }
 }
 
-/** Reads the arguments of a call tool. Throws `invalid_argument`, or `not_found` for a tool that the connection does not offer. */
+/** Reads the arguments of a call tool. Throws `invalid_argument`. Throws `not_found` for a tool outside this connection. */
 export async function namedCall(callTool: CallTool, given: JsonObject, view: ToolView): Promise<NamedCall> {
   const { arguments: nested, ...beside } = given
   const { name, idempotency_key } = (await parseInput(calls[callTool].schema, beside)) as z.infer<typeof WriteInput>
@@ -145,7 +145,7 @@ function readArguments(text: string): unknown {
   return value
 }
 
-/** The answer of `search_tools`. */
+/** Returns the response of `search_tools`. */
 export async function searched(given: JsonObject, view: ToolView): Promise<JsonObject> {
   const { query, limit } = await parseInput(SearchInput, given)
   const found = searchTools([...view.tools.values()], query)
@@ -155,7 +155,7 @@ export async function searched(given: JsonObject, view: ToolView): Promise<JsonO
   return { tools, total: found.length }
 }
 
-/** The answer of `describe_tool`. */
+/** Returns the response of `describe_tool`. */
 export async function describedTool(given: JsonObject, view: ToolView): Promise<JsonObject> {
   const { name } = await parseInput(DescribeInput, given)
   const found = view.tools.get(name.replaceAll(".", "_"))
@@ -183,13 +183,13 @@ function unknownTool(name: string): AppError {
   return new AppError("not_found", `The tool "${name}" does not exist. search_tools finds tools.`, { reason: "unknown_tool", tool: name })
 }
 
-// Finds tools by words: a word counts most in the name, less in the summary, least in the description.
+// Search weights: a word counts most in the name, less in the summary, least in the description.
 
 const weights = [4, 2, 1] as const
-/** More words than these in a query do not count. */
+/** Further words of a query are ignored. */
 const maxWords = 20
 
-/** Tools with at least one word of the query, best first. */
+/** Returns tools matching at least one word of the query, best first. */
 function searchTools(tools: readonly OperationTool[], query: string): OperationTool[] {
   const words = [...new Set(wordsOf(query))].slice(0, maxWords)
   const scored = tools.map((tool) => ({ tool, score: scoreOf(tool, words) })).filter(({ score }) => score > 0)

@@ -1,5 +1,5 @@
-// The tools of the service, and the part of them that one connection offers: what the credential may call, narrowed by
-// the URL. Lists are made once for each distinct part and kept as text.
+// The tools of the service, and the view of one connection: tools allowed by the credential and selected by the URL. Lists are
+// built once for each distinct view and cached as text.
 import type { Tool } from "@modelcontextprotocol/server"
 import type { AnyCaller } from "../../contract/caller.ts"
 import type { AnyOperation } from "../../contract/operation.ts"
@@ -9,7 +9,7 @@ import { areaOf } from "../openapi/operation-entry.ts"
 import { callToolNames, callToolsOf } from "./call-tools.ts"
 import { isListed, type OperationTool, toolsOf } from "./tools.ts"
 
-/** A page of `tools/list` is at most this long: 20,000 tokens of four characters. */
+/** Maximum size of a `tools/list` page: 20,000 tokens of four characters. */
 const maxPageChars = 80_000
 const maxKeptViews = 64
 
@@ -24,9 +24,9 @@ export interface ToolView {
   readonly pages: readonly ToolPage[]
   /** Operations that the URL offers and the credential may call, by tool name. */
   readonly tools: ReadonlyMap<string, OperationTool>
-  /** Tools that find and call others. A call tool without a tool to call is not listed, and refuses as the operation does. */
+  /** Tools for finding and calling other tools. A call tool without callable tools is not listed. It refuses like the operation. */
   readonly callTools: ReadonlySet<string>
-  /** Finds an operation that the URL offers, whether the credential may call it or not. Takes a tool's or an operation's name. */
+  /** Finds an operation of the URL by tool or operation name. The credential may lack the right to call it. */
   find(name: string): OperationTool | undefined
 }
 
@@ -58,7 +58,7 @@ export class ToolCatalog {
     const hasCallTools = sets.includes("default") || sets.includes("search")
     const isIn = (name: string, operation: AnyOperation) => sets.some((set) => this.#includes(set, name, operation))
     const all = [...this.#tools].filter(([, { operation }]) => !readOnly || operation.hints.readOnly)
-    // The call tools reach every operation, so the URL offers all of them.
+    // The call tools reach every operation, so the URL offers all operations.
     const offered = hasCallTools ? all : all.filter(([name, { operation }]) => isIn(name, operation))
     const tools = new Map(offered.filter(([, { operation }]) => isAuthorised(operation.access, caller)))
     const listed = [...tools].filter(([name, { operation }]) => isIn(name, operation)).map(([, tool]) => tool)
@@ -94,7 +94,7 @@ export class ToolCatalog {
   }
 }
 
-/** `pipelines` selects `event_pipelines`, and `conversations` each area of conversations. */
+/** `pipelines` selects `event_pipelines`; `conversations` selects each area of conversations. */
 function areaMatches(area: string, set: string): boolean {
   return area === set || area.endsWith(`_${set}`)
 }
@@ -114,9 +114,11 @@ function pagesOf(tools: readonly Pick<OperationTool, "tool" | "text">[]): ToolPa
   return pages.map(({ tools, texts }) => ({ tools, text: `[${texts.join(",")}]` }))
 }
 
-// The query of an MCP URL: `tools` selects toolsets, `read_only` leaves out every tool that changes something.
+// The query of an MCP URL: `tools` selects toolsets, `read_only` leaves out all tools with changes.
 
-/** Toolsets beside the areas. `default` is the list without a query, `search` the five tools that find and call others. */
+/**
+ * Toolsets besides the areas. `default` is the list without a query; `search` has the five tools for finding and calling others.
+ */
 const namedToolsets = ["default", "search", "all"] as const
 
 interface Selection {

@@ -1,5 +1,5 @@
-// `POST /mcp`: streamable HTTP without sessions, so that any node answers. A request is let in once, by its bearer key
-// and its Origin, before the protocol is looked at; what it then calls is counted and authorised like any other call.
+// `POST /mcp`: streamable HTTP without sessions, so any node can answer. The bearer key and the Origin of a request are checked
+// once, before the protocol. Its calls are counted and authorised like any other call.
 
 import type { IncomingMessage } from "node:http"
 import { toNodeHandler } from "@modelcontextprotocol/node"
@@ -34,7 +34,7 @@ export interface McpHttpDeps {
   readonly invoker: Invoker
   readonly log: Logger
   readonly corsOrigins: readonly string[]
-  /** Base of the URLs that others know the service by. */
+  /** Base of the public URLs of the service. */
   readonly publicUrl: () => string
   readonly addressOf: (request: HttpRequest) => string
   /** Name of the session's cookie. */
@@ -43,17 +43,17 @@ export interface McpHttpDeps {
 
 export interface McpHttp {
   handle(request: HttpRequest, response: HttpResponse): Promise<void>
-  /** Ends the streams that are open, so that the server can stop. */
+  /** Ends open streams, so the server can stop. */
   close(): Promise<void>
 }
 
 export const mcpMethods = ["POST", "OPTIONS"]
 
 const maxListeners = 256
-/** The protocol's transport asks for both types; the service answers what the client accepts. */
+/** The protocol's transport requires both types. The service answers with the type accepted by the client. */
 const bothTypes = "application/json, text/event-stream"
 
-/** What travels with a request through the protocol's handlers. */
+/** Request data for the protocol's handlers. */
 interface Exchange {
   readonly session: HttpMcpSession
   /** The parsed body; undefined if it is not JSON. */
@@ -71,7 +71,7 @@ export function createMcpHttp(deps: McpHttpDeps): McpHttp {
   const older = legacyStatelessFallback(serverFor, onerror, limits)
   const serve = toNodeHandler({ fetch: exchanged }, limits)
 
-  /** Answers in the client's revision of the protocol, as JSON or as events. */
+  /** Answers in the client's protocol revision, as JSON or as events. */
   async function exchanged(request: Request, given?: { authInfo?: AuthInfo }): Promise<Response> {
     const { session, body, acceptsEvents } = exchangeIn(given?.authInfo)
     const options = { ...given, ...(body === undefined ? {} : { parsedBody: body }) }
@@ -80,7 +80,7 @@ export function createMcpHttp(deps: McpHttpDeps): McpHttp {
       return acceptsEvents ? await older(request, options) : await asJson(request, options)
     }
     const response = await answer()
-    // The list of tools is text that was made before.
+    // The tool list is cached text.
     if (session.page === undefined || !response.ok) return response
     const text = (await response.text()).replace('"tools":[]', () => `"tools":${session.page}`)
     return new Response(text, { status: response.status, headers: response.headers })
@@ -119,11 +119,11 @@ export function createMcpHttp(deps: McpHttpDeps): McpHttp {
     const exchange: Exchange = { session, body, acceptsEvents: /text\/event-stream/i.test(request.get("accept") ?? "") }
     const { id } = caller.credential
     const auth: AuthInfo = { token: id, clientId: id, scopes: [...(caller.scopes ?? [])], extra: { exchange } }
-    // The reader decompressed and decoded the body, so the headers of the sender no longer describe it.
+    // The body is already decompressed and decoded, so the sender's headers no longer describe it.
     const { "content-encoding": _, "content-length": __, ...sent } = request.headers
     const headers = { ...sent, accept: bothTypes, "content-type": "application/json" }
     const { method, url } = request
-    // What a message itself says of its trace wins.
+    // Trace context inside a message takes precedence.
     await fromHeaders(headers, () => serve({ method, url, headers, auth, [Symbol.asyncIterator]: () => once(text) }, response))
   }
 
@@ -151,8 +151,8 @@ function exchangeIn(auth: AuthInfo | undefined): Exchange {
   return exchange as Exchange
 }
 
-// Keeps pages of other sites, and names rebound to this machine, from talking to the service through a browser: an
-// Origin must be configured, the service's own or local; on a loopback address the Host must be local as well.
+// Protects against pages of other sites and DNS rebinding. An Origin must be configured, local, or the service's own. On a
+// loopback address the Host must also be local.
 
 const local = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/i
 

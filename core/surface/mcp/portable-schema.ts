@@ -1,8 +1,8 @@
-// JSON Schema for language models. Anthropic, OpenAI and Gemini each accept another part of JSON Schema; this file
-// rewrites a schema with the keywords that all three accept. The service itself checks inputs by the full schema.
+// JSON Schema for language models. Anthropic, OpenAI and Gemini each accept a different part of JSON Schema. This file rewrites a
+// schema to the keywords accepted by all three. The service itself checks inputs with the full schema.
 import type { JsonObject } from "../wire-schema.ts"
 
-/** Keywords that Anthropic, OpenAI and Gemini accept. `format` is `date-time` alone; enums are strings. */
+/** Keywords accepted by Anthropic, OpenAI and Gemini. `format` is only `date-time`; enums are strings. */
 export const portableKeywords = [
   "type",
   "description",
@@ -20,11 +20,11 @@ export const portableKeywords = [
 
 interface Place {
   readonly definitions: JsonObject
-  /** Definitions around this place; a reference to one of them is recursive. */
+  /** Definitions enclosing this place. A reference to one of them is recursive. */
   readonly within: readonly string[]
 }
 
-/** The same schema in portable keywords. Fields that are read-only are left out. The root keeps no `anyOf`. */
+/** Rewrites a schema to portable keywords. Leaves out read-only fields. The root has no `anyOf`. */
 export function portableSchema(schema: JsonObject): JsonObject {
   return portable(schema, { definitions: (schema["$defs"] ?? {}) as JsonObject, within: [] })
 }
@@ -70,7 +70,7 @@ function choicesOf(schema: JsonObject): JsonObject[] | undefined {
   return (type as string[]).map((one) => ({ ...each, type: one }))
 }
 
-/** One schema in place of alternatives. Alternatives of different types stay an `anyOf`. */
+/** Merges alternatives into one schema. Alternatives of different types stay an `anyOf`. */
 function union(choices: readonly JsonObject[], { description }: JsonObject): JsonObject {
   const present = choices.filter(({ type }) => type !== "null")
   const byType = Map.groupBy(present, ({ type, anyOf }) => (anyOf ? "anyOf" : String(type)))
@@ -81,7 +81,7 @@ function union(choices: readonly JsonObject[], { description }: JsonObject): Jso
   return isNullable && !String(description).includes("null") ? noted(made, "May be null.") : made
 }
 
-/** Alternatives of one type as one schema. */
+/** Merges alternatives of one type. */
 function combined(type: string, choices: readonly JsonObject[]): JsonObject {
   const [first = {}, ...others] = choices
   if (others.length === 0) return first
@@ -100,7 +100,7 @@ function combined(type: string, choices: readonly JsonObject[]): JsonObject {
   return objectOf(propertiesOf(choices), required)
 }
 
-/** All parts of an `allOf` as one object. */
+/** Merges all parts of an `allOf` into one object. */
 function merged(parts: readonly JsonObject[]): JsonObject {
   return objectOf(propertiesOf(parts), [...new Set(parts.flatMap(requiredOf))])
 }
@@ -159,7 +159,7 @@ function number({ minimum, maximum, exclusiveMinimum, exclusiveMaximum }: JsonOb
   const step = type === "integer" ? 1 : 0
   const least = minimum ?? (exclusiveMinimum === undefined ? undefined : Number(exclusiveMinimum) + step)
   const most = maximum ?? (exclusiveMaximum === undefined ? undefined : Number(exclusiveMaximum) - step)
-  // Bounds of all safe integers say nothing to a model.
+  // The bounds of safe integers carry no information for a model.
   const isUseful = (bound: unknown) => bound !== undefined && Math.abs(Number(bound)) < 2 ** 31 - 1
   return { type, ...(isUseful(least) ? { minimum: least } : {}), ...(isUseful(most) ? { maximum: most } : {}) }
 }
@@ -180,7 +180,7 @@ function enumeration(values: readonly unknown[]): JsonObject {
   return { type, description: `One of ${values.map((value) => JSON.stringify(value)).join(", ")}.` }
 }
 
-/** Adds what the full schema says of the value: its description, its default, a UUID. */
+/** Adds notes from the full schema: the description, the default, a UUID. */
 function described(made: JsonObject, { description, default: initial, format }: JsonObject): JsonObject {
   const own = typeof description === "string" ? description : undefined
   const isPlain = typeof initial === "number" || typeof initial === "boolean" || (typeof initial === "string" && initial !== "")
@@ -193,7 +193,7 @@ function described(made: JsonObject, { description, default: initial, format }: 
   )
 }
 
-/** Gemini refuses a description beside `anyOf`; the first alternative takes it. */
+/** Gemini refuses a description beside `anyOf`, so the first alternative receives it. */
 function noted(schema: JsonObject, note: string): JsonObject {
   if (Array.isArray(schema["anyOf"])) {
     const { description: _, ...rest } = schema

@@ -1,5 +1,5 @@
-// Reads as MCP resources, as their operations declare them. Every read goes through the call of the same operation, so
-// that walls and roles hold; a list that the caller may not read simply has nothing to show here.
+// Declared reads of operations as MCP resources. Every read runs as a call of the same operation, with its access checks and
+// roles. Lists hidden from the caller are empty here.
 import {
   type CompleteResult,
   ProtocolError,
@@ -15,7 +15,7 @@ import type { ToolView } from "./catalog.ts"
 import { fitted } from "./result.ts"
 import { toolName } from "./tools.ts"
 
-/** Calls an operation as the caller at hand. Throws AppError. */
+/** Calls an operation as the current caller. Throws AppError. */
 export type CallOperation = (operation: AnyOperation, input: Record<string, unknown>) => Promise<Json>
 
 export interface Readable {
@@ -25,9 +25,9 @@ export interface Readable {
 }
 
 const mimeType = "application/json"
-/** As many as the protocol lets an answer hold. */
+/** Maximum of the protocol for one response. */
 const maxCompletions = 100
-/** Each page is a call of its own, counted against the caller's limits: one completion reads no more than 10,000 items. */
+/** Each page is a separate call and counts against the caller's limits. A completion reads at most 10,000 items. */
 const completionPages = { limit: 200, most: 50 }
 
 /** The resources of all operations. */
@@ -38,10 +38,10 @@ export function readablesOf(operations: readonly AnyOperation[]): Readable[] {
   })
 }
 
-/** Resources of one connection: those that its URL offers; lists show those that the caller may read. */
+/** Resources of one connection: the reads offered by its URL. Lists contain only reads allowed for the caller. */
 export class McpResources {
   readonly #readables: readonly Readable[]
-  /** Those that the caller may call. */
+  /** Reads allowed for the caller. */
   readonly #shown: readonly Readable[]
   readonly #lists: readonly Readable[]
 
@@ -57,7 +57,7 @@ export class McpResources {
       .map(({ operation, spec }) => ({ uriTemplate: spec.uri, ...described(operation) }))
   }
 
-  /** What has a fixed URI, then the items of each list, a page at a time. */
+  /** Returns the resources with fixed URIs, then the items of each list in pages. */
   async list(call: CallOperation, cursor: string | undefined): Promise<{ resources: Resource[]; nextCursor?: string }> {
     const fixed = this.#shown
       .filter(({ pattern }) => pattern.variables.length === 0)
@@ -73,7 +73,7 @@ export class McpResources {
     }
   }
 
-  /** Throws ResourceNotFoundError, or a protocol error that carries the code in its data. */
+  /** Throws ResourceNotFoundError, or a protocol error with the code in its data. */
   async read(call: CallOperation, uri: string): Promise<{ contents: { uri: string; mimeType: string; text: string }[] }> {
     for (const { operation, pattern } of this.#readables) {
       const variables = pattern.match(uri)
@@ -88,7 +88,10 @@ export class McpResources {
     throw new ResourceNotFoundError(uri, `The resource ${uri} does not exist; resources/list and resources/templates/list list them.`)
   }
 
-  /** What a variable of a template can be: the same field of the items that a list of resources shows. `hasMore` also where the list goes on beyond what is read. */
+  /**
+   * Completes a template variable with the field of listed items. `hasMore` is also true if the list continues beyond the read
+   * pages.
+   */
   async complete(call: CallOperation, template: string, variable: string, begun: string): Promise<CompleteResult["completion"]> {
     const list = this.#lists.find(({ spec: { items } }) => items && template.startsWith(items.uri) && items.uri.includes(`{${variable}}`))
     if (!list) return { values: [], total: 0, hasMore: false }
@@ -146,7 +149,7 @@ function described(operation: AnyOperation) {
   }
 }
 
-/** An error of the service as an error of the protocol. */
+/** Converts an error of the service to an error of the protocol. */
 export function protocolError(error: unknown, uri?: string): Error {
   if (!(error instanceof AppError)) return error as Error
   if (error.code === "not_found" && uri !== undefined) return new ResourceNotFoundError(uri, error.message)
@@ -171,12 +174,12 @@ function openCursor(cursor: string, lists: number): ListCursor {
   return { list: Number(list), page }
 }
 
-// URIs of resources: `millrace://event-pipelines/{slug}` as a pattern to read values out of, and to put them into.
+// URIs of resources: `millrace://event-pipelines/{slug}` as a pattern for reading and filling in values.
 
 interface UriPattern {
   readonly uri: string
   readonly variables: readonly string[]
-  /** The variables' values, decoded; undefined for another resource's URI. */
+  /** Returns the decoded variables. Undefined for the URI of another resource. */
   match(uri: string): Record<string, string> | undefined
 }
 
@@ -202,7 +205,7 @@ function uriPattern(uri: string): UriPattern {
   }
 }
 
-/** The URI with each `{field}` filled in from the item; undefined when one of them has no text there. */
+/** Fills each `{field}` of the URI from the item. Returns undefined if a field is missing or not text. */
 function filled(uri: string, item: Readonly<Record<string, unknown>>): string | undefined {
   let complete = true
   const text = uri.replaceAll(/\{(\w+)\}/g, (_all, name: string) => {

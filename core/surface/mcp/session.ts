@@ -1,5 +1,5 @@
-// Messages of one POST to `/mcp`: each is counted before any of them runs, and they run one after another. The
-// answers of a batch have a limit together; a message beyond the limit is refused before its work starts.
+// Messages of one POST to `/mcp`. All messages are counted before the first runs, and they run in order. The responses of a batch
+// share a size limit; messages beyond the limit are refused before they start.
 import { setImmediate as nextTurn } from "node:timers/promises"
 import type { AnyCaller, Credentials } from "../../contract/caller.ts"
 import { AppError, asAppError } from "../../kernel/errors.ts"
@@ -8,16 +8,16 @@ import type { ToolView } from "./catalog.ts"
 import { McpResources, type Readable } from "./resources.ts"
 import type { McpCall, McpSession } from "./server.ts"
 
-/** Other requests are served after this many messages of a batch. */
+/** A batch lets other requests run after this many messages. */
 const messagesPerTurn = 5
 
-/** Characters of all answers of a batch, after which no further message is run. */
+/** Size limit of all responses of a batch, in characters. After it no further message runs. */
 const maxBatchChars = 400_000
 
 export interface SessionDeps {
   readonly invoker: Invoker
   readonly credentials: Credentials
-  /** Counted once, for the first message. */
+  /** Already counted for the first message. */
   readonly caller: AnyCaller
   readonly view: ToolView
   readonly readables: readonly Readable[]
@@ -28,10 +28,10 @@ type MessageId = string | number
 export class HttpMcpSession implements McpSession {
   readonly view: ToolView
   readonly resources: McpResources
-  /** The page of tools to write in place of the server's own; set where one message asks for tools. */
+  /** The page of tools in place of the server's own page. Set if the message requests tools. */
   page: string | undefined
   readonly #deps: SessionDeps
-  /** Messages whose first call is counted already. */
+  /** Messages with a counted first call. */
   readonly #counted = new Set<MessageId>()
   readonly #refused = new Map<MessageId, AppError>()
   readonly #isBatch: boolean
@@ -92,7 +92,7 @@ export class HttpMcpSession implements McpSession {
     return answer
   }
 
-  /** A page of tools is written as the kept text, unless it is one of several answers. */
+  /** A page of tools is written from the cached text, except in a batch. */
   listing(text: string): boolean {
     if (this.#isBatch) return false
     this.page = text
@@ -100,7 +100,7 @@ export class HttpMcpSession implements McpSession {
   }
 }
 
-/** As many as the protocol's server takes in a batch; it refuses a longer one as a whole. */
+/** Batch limit of the protocol's server. It refuses longer batches as a whole. */
 const maxMessages = 100
 
 function noRefusal(): undefined {

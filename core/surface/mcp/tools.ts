@@ -1,5 +1,5 @@
-// Operations as MCP tools: name, description with an example, input schema for models, and hints. A client decides by
-// the hints when to ask its user.
+// Operations as MCP tools: name, description with an example, input schema for models, and hints. From the hints a client decides
+// when to ask its user.
 import type { Tool } from "@modelcontextprotocol/server"
 import { z } from "zod"
 import type { AnyOperation, OperationTools } from "../../contract/operation.ts"
@@ -16,7 +16,9 @@ export interface OperationTool {
   readonly text: string
 }
 
-/** Tools by name. Streams and operations that are absent from MCP have no tool. Throws if an input or output is not an object. */
+/**
+ * Maps tools by name. Streams and operations marked absent from MCP have no tool. Throws if an input or output is not an object.
+ */
 export function toolsOf(operations: readonly AnyOperation[]): ReadonlyMap<string, OperationTool> {
   const offered = operations.filter(({ streams, mcp }) => !streams && !(mcp && "absent" in mcp))
   return new Map(
@@ -36,7 +38,7 @@ export function isListed({ mcp }: AnyOperation): boolean {
   return mcp !== undefined && "listed" in mcp && mcp.listed === true
 }
 
-/** Examples of a tool's arguments, as its operation declares them. */
+/** Returns examples of a tool's arguments from its operation. */
 export function exampleArguments(operation: AnyOperation): JsonObject[] {
   const schema = wireSchema(operation.input, "input")
   const definitions = (schema["$defs"] ?? {}) as Record<string, JsonObject>
@@ -50,7 +52,7 @@ export function exampleArguments(operation: AnyOperation): JsonObject[] {
   })
 }
 
-/** The output of an operation in portable keywords. */
+/** Returns the output schema of an operation in portable keywords. */
 export function outputSchema(operation: AnyOperation): JsonObject {
   return portableSchema(objectSchema(operation, "output"))
 }

@@ -1,5 +1,4 @@
-// What the operations of an OpenAPI document share: headers and parameters (components.json), the error body, and the
-// answers that any of them may give.
+// Shared parts of the OpenAPI document: headers and parameters (components.json), the error body, and the shared responses.
 import { z } from "zod"
 import { type ErrorCode, httpStatusOf } from "../../kernel/errors.ts"
 import type { JsonObject } from "../wire-schema.ts"
@@ -11,7 +10,7 @@ interface ErrorMeaning {
   readonly advice: string
 }
 
-/** What each error code means to a client, and what the caller can do, for the documentation. */
+/** The meaning of each error code and advice for the caller, for the documentation. */
 export const errorMeanings: Readonly<Record<ErrorCode, ErrorMeaning>> = meaningByCode
 
 const meanings = Object.entries(errorMeanings)
@@ -39,7 +38,7 @@ interface SharedAnswer {
   readonly example: { readonly message: string; readonly details: JsonObject }
 }
 
-/** Answers that any operation may give, by the name of their component. */
+/** Shared responses of all operations, by component name. */
 export const sharedAnswers = components.answers as Readonly<Record<string, SharedAnswer>>
 
 export const parameterComponents: JsonObject = components.parameters
@@ -61,7 +60,7 @@ function answerComponent({ status, code, description, example }: SharedAnswer): 
   }
 }
 
-/** The error body, its code one of these. */
+/** The error body with one of these codes. */
 export function errorOf(codes: readonly ErrorCode[]): JsonObject {
   return { allOf: [ref("schemas", "Error"), { type: "object", properties: { code: { enum: [...codes] } } }] }
 }

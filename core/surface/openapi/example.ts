@@ -1,5 +1,5 @@
-// An example value for a schema: defaults and first choices where there are any, else something plausible by format,
-// pattern and field name. Made from the schema, and shown only where the schema itself accepts it.
+// Builds an example value for a schema: defaults and first choices if present, otherwise a plausible value by format, pattern and
+// field name. An example is shown only if its schema accepts it.
 import { type AnyOperation, fulfilled, type OperationExample } from "../../contract/operation.ts"
 import type { JsonObject } from "../wire-schema.ts"
 
@@ -26,7 +26,7 @@ const byName: Record<string, string> = {
 
 const maxDepth = 6
 
-/** `undefined` where nothing fits; required fields only for what goes in, every field for what comes out. */
+/** Returns undefined if no value fits. Input examples have the required fields only, output examples all fields. */
 export function exampleOf(
   schema: JsonObject,
   io: "input" | "output",
@@ -85,15 +85,15 @@ function sampleText(schema: JsonObject, name: string): string {
   return [text, "website-leads", "datasets:read", "example", "+493012345678"].find((one) => new RegExp(pattern).test(one)) ?? text
 }
 
-// Examples of an operation's input for its documentation: those that it declares, with something plausible in place of
-// what calls before them answered; where it declares none, one made from the schema.
+// Documented input examples of an operation. Declared examples have plausible values in place of earlier responses. Without
+// declared examples, one is built from the schema.
 
 export interface ShownExample {
   readonly title: string
   readonly input: JsonObject
 }
 
-/** Only such as the operation's own schema accepts. `schema` is its input's. */
+/** Returns only examples accepted by the operation's schema. `schema` is the schema of its input. */
 export function examplesFor(
   operation: AnyOperation,
   schema: JsonObject,

@@ -1,5 +1,5 @@
-// The inbound endpoint in the OpenAPI document. It is not an operation: senders of events have no key of the service, and
-// what proves them is the pipeline's auth mode.
+// The inbound endpoint in the OpenAPI document. It is not an operation: event senders have no key of the service. The pipeline's
+// auth mode verifies them.
 import { inboundPrefix } from "../../contract/route.ts"
 import type { JsonObject } from "../wire-schema.ts"
 import { errorOf, ref } from "./components.ts"

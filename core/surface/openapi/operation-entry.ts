@@ -1,5 +1,4 @@
-// One operation in the OpenAPI document: its parameters, body, answers and errors, with examples that its own schemas
-// accept.
+// One operation in the OpenAPI document: parameters, body, responses and errors, with examples accepted by its schemas.
 import type { AnyOperation } from "../../contract/operation.ts"
 import { type ErrorCode, httpStatusOf } from "../../kernel/errors.ts"
 import { pathParameters } from "../call/audit.ts"
@@ -8,11 +7,11 @@ import { errorOf, ref, sharedAnswers } from "./components.ts"
 import { exampleOf, examplesFor, type ShownExample } from "./example.ts"
 import type { SchemaShelf } from "./schema-shelf.ts"
 
-/** Codes that are an operation's own to explain although any operation may answer them: `not_found` is also an organization out of reach. */
+/** Shared error codes also explained by each operation. For example, `not_found` also means an organization out of reach. */
 const always: readonly ErrorCode[] = ["invalid_argument", "not_found"]
 const shared = new Set(Object.values(sharedAnswers).map(({ status }) => status))
 
-/** One document's schemas, and the operations that honour If-Match. */
+/** The schemas of a document, and its operations with If-Match. */
 export interface EntryContext {
   readonly shelf: SchemaShelf
   readonly tagged: ReadonlySet<AnyOperation>
@@ -64,7 +63,7 @@ function bodyOf(operation: AnyOperation, name: string, input: JsonObject, inPath
   return { requestBody: { required: required.length > 0, content: { "application/json": content } } }
 }
 
-/** One as it is, several each with its title. */
+/** A single example stays plain. Several examples each have a title. */
 function bodyExamples(shown: readonly ShownExample[], inPath: readonly string[]): JsonObject {
   const bodies = shown.map(({ title, input }) => ({
     summary: title,
@@ -108,7 +107,7 @@ function success(operation: AnyOperation, name: string, shelf: SchemaShelf): Jso
   }
 }
 
-/** Where a secret is shown once, a repeat under the same Idempotency-Key is answered without it, and says so. */
+/** For a secret shown once, a repeat with the same Idempotency-Key receives the response without the secret, and a note. */
 function answerSchema(operation: AnyOperation, name: string, shelf: SchemaShelf): JsonObject {
   const first = ref("schemas", `${name}Output`)
   const secrets = isKeyed(operation) ? (operation.secretOutput ?? []) : []
@@ -125,7 +124,7 @@ function answerSchema(operation: AnyOperation, name: string, shelf: SchemaShelf)
   return { anyOf: [first, ref("schemas", `${name}Replayed`)] }
 }
 
-/** One answer a status: the shared ones by reference, the operation's own with the codes that share it named together. */
+/** One response for each status: shared responses by reference, the operation's own with all their codes. */
 function failures(operation: AnyOperation, tagged: ReadonlySet<AnyOperation>): JsonObject {
   const byStatus = new Map<number, ErrorCode[]>()
   for (const code of new Set([...always, ...fromHeaders(operation, tagged), ...operation.errors])) {
@@ -141,7 +140,7 @@ function failures(operation: AnyOperation, tagged: ReadonlySet<AnyOperation>): J
   return Object.fromEntries([...own, ...referred])
 }
 
-/** What Idempotency-Key, If-Match and If-None-Match add. */
+/** Error codes of Idempotency-Key, If-Match and If-None-Match. */
 function fromHeaders(operation: AnyOperation, tagged: ReadonlySet<AnyOperation>): ErrorCode[] {
   if (operation.hints.readOnly) return []
   return isKeyed(operation) || tagged.has(operation) ? ["aborted", "failed_precondition"] : ["failed_precondition"]

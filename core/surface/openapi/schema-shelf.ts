@@ -1,5 +1,5 @@
-// The named schemas of an OpenAPI document. Shared parts stand under `$defs` of each schema; they are lifted out to
-// where every schema of the document can refer to them.
+// The named schemas of an OpenAPI document. Shared parts under `$defs` of a schema move to the document, for references from
+// every schema.
 import { isDeepStrictEqual } from "node:util"
 import type { z } from "zod"
 import { type JsonObject, wireSchema } from "../wire-schema.ts"
@@ -9,7 +9,7 @@ const prefix = "#/components/schemas/"
 export class SchemaShelf {
   readonly schemas: Record<string, JsonObject> = {}
 
-  /** Puts the schema under this name. */
+  /** Stores the schema under this name. */
   add(name: string, schema: z.ZodType, io: "input" | "output"): void {
     this.put(name, this.make(name, schema, io))
   }
@@ -18,7 +18,7 @@ export class SchemaShelf {
     this.schemas[name] = schema
   }
 
-  /** The JSON Schema itself, its definitions lifted and named after `owner` where two differ. */
+  /** Returns the JSON Schema and stores its definitions in the document. Conflicting definitions are named after `owner`. */
   make(owner: string, schema: z.ZodType, io: "input" | "output"): JsonObject {
     const { $defs: definitions = {}, ...body } = wireSchema(schema, io)
     const all = Object.entries(definitions as Record<string, JsonObject>)
@@ -38,7 +38,7 @@ export class SchemaShelf {
   }
 }
 
-/** Generators of clients leave out operations whose union has an object as default. The description states the default. */
+/** Client generators leave out operations if a union has an object as default. The description states the default instead. */
 function withoutUnionDefault(schema: JsonObject): JsonObject {
   const { default: initial, ...rest } = schema
   const isUnion = Array.isArray(schema["oneOf"]) || Array.isArray(schema["anyOf"])
