@@ -1,5 +1,5 @@
-// Bundles the app for browsers, with esbuild: the script of the page, and chunks that it loads when they are asked for. What
-// areas put into their folder `console` is found here, by its name; each screen is a chunk of its own.
+// Bundles the app for browsers with esbuild: the main script, and chunks loaded on demand. Finds contributions by the folder name
+// `console` of each area. Each screen is a separate chunk.
 import { existsSync, globSync } from "node:fs"
 import { readFile } from "node:fs/promises"
 import { basename, dirname, join, resolve } from "node:path"
@@ -9,9 +9,9 @@ import type { Plugin } from "esbuild"
 const app = fileURLToPath(new URL("./app", import.meta.url))
 const plugins = fileURLToPath(new URL("..", import.meta.url))
 
-/** Returns texts by file name; names hold a hash of their content. `folders` contain plugins beside those that ship. */
+/** Returns texts by file name. File names contain a content hash. `folders` contain further plugins. */
 export async function buildApp(folders: readonly string[] = []): Promise<Map<string, string>> {
-  // Only here, so that a packed service starts without a bundler.
+  // Imported here only, so a packed service starts without a bundler.
   const { build } = await import("esbuild")
   const contributions = new Set([plugins, ...folders].flatMap((folder) => screensIn(folder)))
   const built = await build({
@@ -50,7 +50,7 @@ function pluginOf(entry: string): string {
   return basename(dirname(dirname(entry)))
 }
 
-/** Starts the app with what the areas contribute. */
+/** Starts the app with the contributions of areas. */
 function entry(contributions: readonly string[]): Plugin {
   const imports = contributions.map((path, index) => `import area${index} from ${JSON.stringify(path)}`)
   const names = contributions.map((_path, index) => `area${index}`)
@@ -64,7 +64,7 @@ function entry(contributions: readonly string[]): Plugin {
   }
 }
 
-/** Screens of a project share the parts and the libraries of the console. A second copy would have a state of its own. */
+/** Screens of a project share the parts and the libraries of the console. A second copy would have its own state. */
 const shared: Plugin = {
   name: "shared libraries",
   setup(build) {
@@ -75,7 +75,7 @@ const shared: Plugin = {
   },
 }
 
-/** A style that a script imports becomes a sheet that the document adopts: the page's policy lets no other in that comes later. */
+/** An imported style becomes a sheet adopted by the document. The page's policy refuses other late styles. */
 const adoptedStyles: Plugin = {
   name: "adopted styles",
   setup({ onLoad, esbuild }) {

@@ -1,9 +1,9 @@
-// What the console knows of the API: the operations as they are declared, without what only programs need.
+// The declared operations for the console, without fields only for programs.
 import { token } from "#core"
 import { type Declarations, Operations, wireSchema } from "#core/engine"
 
 export interface Catalog {
-  /** JSON of CatalogOperation[]; made at the first call. */
+  /** JSON of CatalogOperation[], built on the first call. */
   text(): string
 }
 
@@ -20,11 +20,11 @@ export interface CatalogOperation {
   readonly destructive: boolean
   readonly repeatable: boolean
   readonly streams: boolean
-  /** Fields that a list shows first. */
+  /** Fields shown first in a list. */
   readonly columns: readonly string[]
   /** JSON Schema. */
   readonly input: object
-  /** Names of the answer's fields, with their types. */
+  /** Names of the response fields, with their types. */
   readonly output: Readonly<Record<string, string>>
 }
 

@@ -1,5 +1,4 @@
-// The console: a page of the service's own, at /console, for people who look at what the API holds. It calls nothing but
-// the API; what an area has to show is read from what its operations declare.
+// The console at /console: a web page for people, using only the API. Its generic views come from the declared operations.
 import { z } from "zod"
 import { Clock, definePlugin, injected, PublicUrl, Settings, Vault } from "#core"
 import { Declarations, Listening } from "#core/engine"
@@ -38,9 +37,9 @@ export default definePlugin({
   },
 })
 
-// The lines about the console that a start prints: its address, and a link for the first owner.
+// The console lines printed at start: the address, and a link for the first owner.
 
-/** Only a terminal shows the link: logs keep what is written to them. Browsers send the part behind `#` to nobody. */
+/** Only a terminal shows the link, because logs store their output. Browsers never send the part behind `#`. */
 export function greeting(
   { isUnclaimed }: Pick<Bootstrap, "isUnclaimed">,
   link: () => string,
@@ -53,7 +52,7 @@ export function greeting(
   return `  console        ${address}#code=${link()}\n                 names the first owner and signs in once, within ten minutes`
 }
 
-/** Addresses in the console that other plugins send people to. */
+/** Console addresses for links of other plugins. */
 function approvalLink(publicUrl: PublicUrl): ApprovalLink {
   return (id) => `${publicUrl()}/console/approvals${id === undefined ? "" : `/${encodeURIComponent(id)}`}`
 }

@@ -1,5 +1,5 @@
-// The console over HTTP: its page, script, style and the catalog of operations. They are the same for everybody and hold
-// no data of an organization.
+// The console over HTTP: page, script, style and operation catalog. They are equal for all callers and contain no data of an
+// organization.
 
 import { existsSync, readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
@@ -8,23 +8,23 @@ import { AppError, defineRoute, type RouteRequest, type RouteResponse, token } f
 import { buildApp, screensIn } from "./build-app.ts"
 import { Catalog } from "./catalog.ts"
 
-/** Texts by file name; names hold a hash of their content. */
+/** Texts by file name. File names contain a content hash. */
 type Assets = ReadonlyMap<string, string>
 
 export interface ConsoleAssets {
-  /** Built or read at the first call. */
+  /** Builds or reads the files on the first call. */
   load(): Promise<Assets>
 }
 
 /**
- * The app's scripts and style. A clone, and a project with screens of its own, build them in memory. Other projects read what
- * the package contains.
+ * The app's scripts and style. A clone, or a project with its own screens, builds them in memory. Other projects read the
+ * packaged files.
  */
 export const ConsoleAssets = token<ConsoleAssets>("console assets")
 
 const packed = fileURLToPath(new URL("./built", import.meta.url))
 
-/** `folders` hold plugins beside those that ship. */
+/** `folders`: plugins besides the packaged plugins. */
 export function createAssets(folders: readonly string[]): ConsoleAssets {
   let loading: Promise<Assets> | undefined
   return {
@@ -76,7 +76,7 @@ ${preloads.join("")}<script type="module" src="/console-assets/${entry("js")}"><
   return { headers, body }
 }
 
-/** The chunks that a script cannot start without. */
+/** Returns all chunks statically imported by a script. */
 function importedBy(name: string, files: Assets, visited = new Set<string>()): string[] {
   for (const [, chunk = ""] of (files.get(name) ?? "").matchAll(/(?:\bfrom|\bimport)\s*"\.\/([\w.-]+)"/g)) {
     if (visited.has(chunk)) continue
@@ -106,7 +106,7 @@ export const pages = (
   }),
 )
 
-/** The app says by itself where an address leads to nothing. */
+/** The app itself reports unknown addresses. */
 function isReadable(request: RouteRequest): boolean {
   try {
     return Boolean(request.params)

@@ -1,4 +1,4 @@
-// What can be done with one thing: what needs nothing else is a button, the rest opens a form, which the address names.
+// Actions on a resource. An action without further input is a button. Other actions open a form, and the URL names the open form.
 
 import { areaOf, type Operation, type Row, verbOf } from "./api.ts"
 import { OperationButton } from "./buttons.tsx"
@@ -11,9 +11,9 @@ import { fieldsOf, isRequired } from "./schema.ts"
 interface ActionsArgs {
   readonly kind: Kind
   readonly values: readonly string[]
-  /** As it is now. */
+  /** Current state of the resource. */
   readonly row: Row
-  /** Those that stand elsewhere. */
+  /** Actions placed elsewhere on the page. */
   readonly without: ReadonlySet<Operation | undefined>
   readonly onDone: () => void
 }
@@ -27,7 +27,7 @@ export function Actions({ kind, values, row, without, onDone }: ActionsArgs) {
     onDone()
   }
   const reads = readsWithin(kind)
-  // What removes it stands last.
+  // Deletion comes last.
   const sorted = [...actions].sort((a, b) => Number(a.method === "DELETE") - Number(b.method === "DELETE"))
   if (sorted.length + reads.length === 0) return null
   return (
@@ -74,14 +74,14 @@ export function Actions({ kind, values, row, without, onDone }: ActionsArgs) {
   )
 }
 
-/** Whether it needs more than who it is of. */
+/** Returns true if the operation needs input besides the path. */
 function asks(operation: Operation): boolean {
   return fieldsOf(operation).some(
     ([name]) => !pathFields(operation).includes(name) && (name !== "expected_revision" || isRequired(operation, name)),
   )
 }
 
-/** Whether its answer says more than the thing does: a secret, what became of it. */
+/** Returns true if the response has fields besides the resource, such as a secret or a result. */
 function hasDetails({ method, output }: Operation, { reader, list }: Kind): boolean {
   const fields = (reader ?? list)?.output ?? {}
   return method !== "DELETE" && reader !== undefined && Object.keys(output).some((name) => !(name in fields))
@@ -108,7 +108,7 @@ function Button({ operation, values, onDone }: ActionArgs) {
   )
 }
 
-/** The form that adds to a list, folded below it. */
+/** A folded form below a list for adding an item. */
 export function Adding({ operation, values, onDone }: ActionArgs) {
   return (
     <details>

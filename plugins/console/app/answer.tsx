@@ -1,5 +1,5 @@
-// The answer of an operation as a part of the page: read when the part is shown, when what is asked for changes, when the
-// service comes back, and every so often where that is wanted.
+// Loads the response of an operation for a part of the page. Reloads after a change of the input, after the service returns, and
+// optionally at an interval.
 import { useSignal } from "@preact/signals"
 import type { ComponentChildren } from "preact"
 import { useEffect } from "preact/hooks"
@@ -10,9 +10,9 @@ import { escapeBidi } from "./foreign.tsx"
 import { withOwnTimes } from "./show.tsx"
 
 export interface Answer<T> {
-  /** The last one, also while it is read again or cannot be. */
+  /** Latest response. Stays during a reload and after a failure. */
   readonly answer: T | undefined
-  /** Why there is none, in the service's words; empty where it can only not be reached, which the frame says. */
+  /** Error message of the service. Empty while the service is unreachable: the frame shows this case. */
   readonly problem: string | undefined
   readonly error: ClientError | undefined
   readonly isLoading: boolean
@@ -20,24 +20,24 @@ export interface Answer<T> {
 }
 
 export interface AnswerOptions {
-  /** Read again after so many milliseconds, while the page can be seen. */
+  /** Reload interval in milliseconds. Pauses while the page is hidden. */
   readonly everyMs?: number
 }
 
 interface State<T> {
   readonly answer?: T | undefined
   readonly error?: ClientError | undefined
-  /** Which question the answer is to. */
+  /** Input of the response. */
   readonly key?: string
 }
 
-/** Undefined in place of a name asks nothing. The answer has the type of the operation's schema. */
+/** An undefined name sends no request. The response has the type of the operation's schema. */
 export function useAnswer<Name extends keyof Operations>(
   name: Name | undefined,
   input?: object,
   options?: AnswerOptions,
 ): Answer<Output<Name>>
-/** For a computed name, and for operations of a project. */
+/** For computed names and operations of a project. */
 export function useAnswer<T = Row>(name: string | undefined, input?: object, options?: AnswerOptions): Answer<T>
 export function useAnswer<T>(name: string | undefined, input: object = {}, { everyMs }: AnswerOptions = {}): Answer<T> {
   const state = useSignal<State<T>>({})
@@ -81,7 +81,7 @@ export function useAnswer<T>(name: string | undefined, input: object = {}, { eve
   }
 }
 
-/** What is shown of it: the answer, that it is read, or why there is none. */
+/** Shows the response, a loading note or the error. */
 export function Answered<T>({ of, children }: { readonly of: Answer<T>; readonly children: (answer: T) => ComponentChildren }) {
   return (
     <>
@@ -104,7 +104,7 @@ export function Problem({ text }: { readonly text: string }) {
   )
 }
 
-/** What stands where a list is empty, with what to do about it. */
+/** Placeholder of an empty list, with advice. */
 export function Nothing({ children }: { readonly children: ComponentChildren }) {
   return <p class="nothing">{children}</p>
 }

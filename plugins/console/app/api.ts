@@ -1,4 +1,4 @@
-// The API as the app calls it: the operations that the service has declared, with the browser's session.
+// The API for the app: the declared operations of the service, called with the browser's session.
 import { type Signal, signal } from "@preact/signals"
 import { type CallOptions, type ClientError, createClient, type Operations, type OutputOf } from "#client"
 import type { CatalogOperation } from "../catalog.ts"
@@ -7,29 +7,29 @@ import { fetchPatiently } from "./patient-fetch.ts"
 
 export type Operation = CatalogOperation
 export type Row = Readonly<Record<string, unknown>>
-/** Answer of an operation, by the operation's schema. */
+/** Response of an operation, by the operation's schema. */
 export type Output<Name extends keyof Operations> = OutputOf<Operations[Name]>
 
 export interface Me {
-  /** Null for a person whose session acts in no organization. */
+  /** Null for a person without an organization in the session. */
   readonly organization: { readonly id: string; readonly slug: string; readonly name: string } | null
   /** Null without an organization. */
   readonly role: string | null
-  /** Of a token; null for keys, which have all that their role has. */
+  /** Scopes of a token. Null for keys: they have all rights of their role. */
   readonly scopes: readonly string[] | null
   readonly credential: { readonly id: string; readonly manager: boolean }
   readonly user: { readonly id: string; readonly email: string; readonly name: string } | null
-  /** Null for a session that was opened with a key. */
+  /** Null for a session opened with a key. */
   readonly sign_in: { readonly method: string; readonly at: string; readonly is_fresh: boolean } | null
   readonly organizations: readonly { readonly slug: string; readonly name: string }[]
   readonly may_create_organizations: boolean
 }
 
-/** undefined: not known yet; null: nobody has signed in. */
+/** undefined: loading; null: signed out. */
 export const me: Signal<Me | null | undefined> = signal(undefined)
-/** Reason that a session is missing; shown with the sign-in form. */
+/** Reason for the missing session, shown with the sign-in form. */
 export const parting: Signal<string> = signal("")
-/** The session has ended by itself: what is open stays, out of sight, for who signs in again. */
+/** The session expired. The open page stays hidden until the next sign-in. */
 export const isSignedOut: Signal<boolean> = signal(false)
 export const operations: Signal<readonly Operation[]> = signal([])
 
@@ -51,7 +51,9 @@ async function loadClient(): Promise<void> {
   }) as unknown as typeof client
 }
 
-/** Asked first, since a browser logs each refusal as an error. True without a response: the call that follows reports the failure. */
+/**
+ * Checked first because a browser logs each refusal as an error. True without a response: the following call reports the failure.
+ */
 async function hasSession(): Promise<boolean> {
   try {
     const response = await fetch("/console-session")
@@ -66,7 +68,7 @@ function nullIfSignedOut(error: ClientError): null {
   throw error
 }
 
-/** Throws ClientError. Without a session the app shows the sign-in; a call that needs a fresh sign-in runs again after it. */
+/** Throws ClientError. Without a session the app shows the sign-in. A call with a required fresh sign-in runs again after it. */
 export async function call<T = Row>(name: string, input: object, options: CallOptions = {}): Promise<T> {
   try {
     const answer = await client?.call(name, input, options)
@@ -84,15 +86,15 @@ export async function call<T = Row>(name: string, input: object, options: CallOp
 }
 
 /**
- * Reads the session of the browser again, here and in its other windows. Returns the problem; empty on success.
- * `why`: shown with the sign-in form if the session has ended.
+ * Reloads the browser's session in all its windows. Returns the problem; empty on success. `reason`: shown with the sign-in form
+ * if the session has ended.
  */
 export async function refreshSession(reason = ""): Promise<string> {
   tellOthers()
   return (await loadSession(reason)) ? "" : "The browser kept no session. Allow cookies for this page, and sign in again."
 }
 
-/** Takes up the session that the browser has now. */
+/** Loads the current session of the browser. */
 async function loadSession(reason = ""): Promise<boolean> {
   const before = me.value?.organization?.id
   await load()
@@ -101,12 +103,12 @@ async function loadSession(reason = ""): Promise<boolean> {
   const isBack = Boolean(me.value) && isSignedOut.value
   isSignedOut.value = false
   if (me.value || reason !== "") parting.value = me.value ? "" : reason
-  // What was refused meanwhile is read again.
+  // Requests refused in the meantime run again.
   if (isBack) returns.value++
   return Boolean(me.value)
 }
 
-/** Windows of one browser have one session: where another one signs in or out, so does this. */
+/** All windows of a browser share one session. A sign-in or sign-out in one window applies to all. */
 const windows = new BroadcastChannel("session")
 windows.onmessage = () => void loadSession().catch((error: Error) => reportLost(error.message))
 
@@ -114,7 +116,7 @@ function tellOthers(): void {
   windows.postMessage("changed")
 }
 
-/** Acts in another organization of the person from now on, in every window of the browser. Returns the problem; empty on success. */
+/** Switches to another organization of the person, in every window of the browser. Returns the problem; empty on success. */
 export async function switchOrganization(slug: string): Promise<string> {
   try {
     await call("me.switch_organization", { organization: slug })
@@ -141,12 +143,12 @@ function end(reason: string): void {
 
 const endings = new Set<() => void>()
 
-/** What has to end with the session. */
+/** Registers a function for the end of the session. */
 export function onSignOut(ending: () => void): void {
   endings.add(ending)
 }
 
-/** Whether the role and the scopes of who has signed in are enough. */
+/** Returns true if the role and scopes of the session permit the operation. */
 export function may({ role, scope, withoutOrganization }: Operation): boolean {
   const { role: ownRole = "guest", scopes } = me.value ?? {}
   if (ownRole === null) return withoutOrganization
@@ -179,17 +181,17 @@ function routeOf({ method, path, repeatable, readOnly, streams }: Operation) {
   }
 }
 
-// Calls that need a fresh sign-in wait here for the dialog. Calls at the same time share one dialog.
+// Calls with a required fresh sign-in wait here for the dialog. Concurrent calls share one dialog.
 
 export interface SignInRequest {
   readonly finish: (isDone: boolean) => void
 }
 
-/** What the dialog is open for. */
+/** The request behind the open dialog. */
 export const signInRequest: Signal<SignInRequest | undefined> = signal(undefined)
 let pending: Promise<boolean> | undefined
 
-/** Asks the person to sign in again. Resolves with false if the person cancels. */
+/** Requests a new sign-in. Resolves with false if the person cancels. */
 function signedInAgain(): Promise<boolean> {
   pending ??= new Promise<boolean>((finish) => {
     signInRequest.value = { finish }

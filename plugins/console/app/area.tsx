@@ -1,4 +1,4 @@
-// An area without a screen of its own, out of its operations: its lists, what it has one of, a search, and forms.
+// The generic page of an area, built from its operations: lists, single resources, a search and forms.
 
 import { areaOf, capital, may, type Operation, operations, type Row, verbOf, words } from "./api.ts"
 import { viewOf } from "./contributions.ts"
@@ -68,12 +68,12 @@ function Part({ part }: { readonly part: Operation }) {
   return isList(part) ? <List list={part} values={[]} /> : <Thing kind={kindRead(part)} values={[]} />
 }
 
-/** The text that a list cannot do without: it is a search then. */
+/** Returns the first required field of a list. Such a list is shown as a search. */
 function requiredField(operation: Operation): string | undefined {
   return fieldsOf(operation).find(([name]) => isRequired(operation, name))?.[0]
 }
 
-/** Changes what is shown by one of the parts, and stands there. */
+/** Returns true if the operation changes one of these parts. Its form is then beside that part. */
 function isOf(parts: readonly Operation[], { path, readOnly, method }: Operation): boolean {
   return !readOnly && method !== "POST" && parts.some((part) => part.path === path)
 }
@@ -104,13 +104,13 @@ function Search({ search }: { readonly search: Operation }) {
   )
 }
 
-/** One of the area's main kind. */
+/** A single resource of the area's main kind. */
 export function One({ area, id }: { readonly area: string; readonly id: string }) {
   const kind = mainKind(area)
   return kind ? <Thing kind={kind} values={[id]} /> : <Nowhere />
 }
 
-/** What an old or mistyped address shows, and one of what the role may not do. */
+/** Shown for an unknown address, or for a page hidden from the role. */
 function Nowhere() {
   return (
     <>
@@ -123,7 +123,7 @@ function Nowhere() {
   )
 }
 
-/** A place of one operation: what it reads, else its form. */
+/** The page of one operation: its result for a read, otherwise its form. */
 export function Do({ name }: { readonly name: string }) {
   const operation = operations.value.find((candidate) => candidate.name === name)
   if (!operation || !may(operation)) return <Nowhere />

@@ -1,4 +1,4 @@
-// What is pressed: copying, asking before what cannot be taken back, and one operation as a button.
+// Buttons: copying, confirming irreversible actions, and calling one operation.
 import { signal, useSignal } from "@preact/signals"
 import { type ComponentChildren, createRef } from "preact"
 import { useEffect } from "preact/hooks"
@@ -20,7 +20,7 @@ export function Copy({ text, name = "" }: { readonly text: string; readonly name
   )
 }
 
-/** Pages that came by plain HTTP from another machine are given no clipboard: there a selected text is copied. */
+/** Plain HTTP pages of other machines have no clipboard. There the function copies a selected text. */
 async function isCopied(text: string): Promise<boolean> {
   if ("clipboard" in navigator) {
     return await navigator.clipboard.writeText(text).then(
@@ -53,10 +53,10 @@ interface PendingQuestion extends Question {
 
 const question = signal<PendingQuestion | undefined>(undefined)
 const dialog = createRef<HTMLDialogElement>()
-/** What the dialog was opened for last. A browser tells that it was closed a while after, when the next may be asked. */
+/** The latest question of the dialog. A browser reports the close late, possibly after the next question. */
 let shownQuestion: PendingQuestion | undefined
 
-/** Asks, and says whether the answer was yes; Escape is no. */
+/** Shows a question. Resolves to true for yes, to false for no or Escape. */
 export function confirmed({ title, text = "", verb = "Go on", isDangerous = false }: Partial<Question> & { title: string }) {
   return new Promise<boolean>((answer) => {
     question.value?.answer(false)
@@ -64,7 +64,7 @@ export function confirmed({ title, text = "", verb = "Go on", isDangerous = fals
   })
 }
 
-/** Stands once in the frame. */
+/** Rendered once, in the frame. */
 export function Confirmation() {
   const current = question.value
   useEffect(() => {
@@ -99,15 +99,15 @@ interface OperationButtonArgs {
   readonly operation: string
   readonly input: Row
   readonly children: ComponentChildren
-  /** Asked first, where given. */
+  /** Confirmation question, if any. */
   readonly ask?: string
-  /** What is said beside the question. */
+  /** Text beside the question. */
   readonly about?: string
   readonly isDangerous?: boolean
   readonly onDone?: (answer: Row) => void
 }
 
-/** One operation as a button; not there for who may not call it. What it is refused with stands beside it. */
+/** A button for one operation. Hidden if the caller lacks the right. Errors appear beside it. */
 export function OperationButton(args: OperationButtonArgs) {
   return mayCall(args.operation) ? <AllowedButton {...args} /> : null
 }

@@ -1,16 +1,16 @@
-// Sign-in by mail: asks for a code, then enters it.
+// Sign-in by mail: requests a code, then enters it.
 import { useSignal } from "@preact/signals"
 import { place } from "./place.ts"
 import { requestCode, signIn } from "./session.ts"
 import { Form } from "./sign-in-form.tsx"
 
 interface ByCodeArgs {
-  /** The only address, for a person who signs in again. */
+  /** The only address, for a person signing in again. */
   readonly address?: string
   readonly onDone?: (() => void) | undefined
 }
 
-/** Mails a code, then asks for it. */
+/** Mails a code, then shows the form for it. */
 export function ByCode({ address, onDone }: ByCodeArgs) {
   const sentTo = useSignal("")
   const count = useSignal(0)

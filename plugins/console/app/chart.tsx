@@ -1,4 +1,4 @@
-// Pictures of few numbers as SVG, each with the table that it shows beside it for those who do not see it.
+// Small charts as SVG, each with its data as a table for screen readers.
 import { escapeBidi } from "./foreign.tsx"
 import { formatNumber } from "./show.tsx"
 
@@ -10,7 +10,7 @@ export interface Series {
 
 interface ChartArgs {
   readonly label: string
-  /** What stands below each value. */
+  /** Label below each value. */
   readonly names: readonly string[]
   readonly series: readonly Series[]
   readonly kind?: "lines" | "bars" | "stacked"

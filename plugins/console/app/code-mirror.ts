@@ -1,5 +1,4 @@
-// CodeMirror in a shadow root: there it adopts its styles as sheets, which the page's policy lets in, in place of the
-// `<style>` elements that it refuses.
+// CodeMirror in a shadow root. There it adopts style sheets. The page's policy allows them and refuses `<style>` elements.
 import { autocompletion, completionKeymap } from "@codemirror/autocomplete"
 import { defaultKeymap, history, historyKeymap } from "@codemirror/commands"
 import { bracketMatching, HighlightStyle, indentOnInput, StreamLanguage, syntaxHighlighting } from "@codemirror/language"
@@ -52,7 +51,7 @@ const sql = StreamLanguage.define({
 
 const languages: Readonly<Record<EditorArgs["language"], Extension>> = { yaml, sql, text: [] }
 
-/** `args.current` is read at each use: the handlers of the latest rendering. */
+/** Reads `args.current` at each use, for the handlers of the latest rendering. */
 export function openEditor(box: HTMLElement, args: { readonly current: EditorArgs }): OpenEditor {
   const { text, language, isReadOnly = false, label } = args.current
   const root = box.shadowRoot ?? box.attachShadow({ mode: "open" })
@@ -85,7 +84,7 @@ export function openEditor(box: HTMLElement, args: { readonly current: EditorArg
           ...completionKeymap,
           ...historyKeymap,
           ...lintKeymap,
-          // Tab leaves the editor, as it leaves any field; Ctrl [ and Ctrl ] indent.
+          // Tab leaves the editor like any field. Ctrl [ and Ctrl ] indent.
           ...defaultKeymap,
         ]),
       ],
@@ -100,7 +99,10 @@ export function openEditor(box: HTMLElement, args: { readonly current: EditorArg
   }
 }
 
-/** Browsers keep the look of what is replaced as a style attribute, which the page's policy refuses; so it is replaced here. */
+/**
+ * Browsers preserve the style of replaced text as a style attribute. The page's policy refuses it, so the editor replaces the
+ * text.
+ */
 const typedOverSelection = EditorView.domEventHandlers({
   beforeinput(event, view) {
     if (event.inputType !== "insertText" || event.data === null || view.state.selection.main.empty || view.state.readOnly) return false

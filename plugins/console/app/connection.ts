@@ -1,16 +1,16 @@
-// Whether the service can be reached. Where it cannot, this asks again until it can, and what is shown is then read again.
+// Connection state of the service. While the service is unreachable, this polls until it returns. Visible data is then reloaded.
 import { type Signal, signal } from "@preact/signals"
 
-/** What the last call could not reach; empty where all is well. */
+/** Error of the last failed connection; empty if connected. */
 export const connectionProblem: Signal<string> = signal("")
-/** How often the service came back: what was read before is read again. */
+/** Number of returns of the service. Each return reloads the data. */
 export const returns: Signal<number> = signal(0)
 
 const firstMs = 500
 const maxMs = 5_000
 let asking = false
 
-/** Called where a call met silence; asks from then on. */
+/** Called after a call without a response. Starts polling. */
 export function reportLost(message: string): void {
   connectionProblem.value = message
   if (asking) return

@@ -1,18 +1,18 @@
-// What areas put into the console from folders of their own: screens, and cards of the overview. The console learns of them
-// when its script is bundled, and knows no area by name.
+// Contributions of areas to the console: screens and cards, from their own folders. The bundler collects them. The console has no
+// built-in list of areas.
 import type { ComponentType } from "preact"
 import { capital, may, operations, type Row, words } from "./api.ts"
 
 /** A whole page of the console. */
 export interface Screen {
-  /** Below `/console`; braces take a segment: `datasets/{slug}/rows`. Goes before the generic view of the same place. */
+  /** Path below `/console`; braces capture a segment: `datasets/{slug}/rows`. Replaces the generic view of the same path. */
   readonly path: string
   readonly title: string
-  /** Operations without which it is of no use: who may not call each of them does not see it. */
+  /** Required operations. The screen is hidden if the caller lacks the right to one of them. */
   readonly needs: readonly string[]
-  /** Its place among the links; without one, other pages lead to it. A path with braces has none. */
+  /** Position among the links. Without it, other pages link here. A path with braces has no position. */
   readonly navigation?: { readonly group: Group; readonly order?: number }
-  /** `() => import("./rows.tsx")`: loaded when it is shown. */
+  /** `() => import("./rows.tsx")`: loaded on first display. */
   readonly load: () => Promise<{ readonly default: ComponentType<ScreenProps> }>
 }
 
@@ -21,21 +21,21 @@ export interface Card {
   readonly title: string
   readonly needs: readonly string[]
   readonly order?: number
-  /** Over the overview's whole width. */
+  /** Spans the overview's whole width. */
   readonly isWide?: boolean
   readonly load: () => Promise<{ readonly default: ComponentType }>
 }
 
 export interface ScreenProps {
-  /** What the braces of the path took. */
+  /** Values of the braces in the path. */
   readonly params: Readonly<Record<string, string>>
 }
 
-/** What an area adds to a screen of another, which shows it where that has a place for such. */
+/** A contribution to a screen of another area. That screen decides its place. */
 export interface Part {
-  /** The path of that screen; `frame`: above every screen; `no-organization`: all that a person without an organization sees. */
+  /** Path of the screen. `frame`: above every screen; `no-organization`: the only content for a person without an organization. */
   readonly of: string
-  /** In the address. */
+  /** Name in the URL. */
   readonly name: string
   readonly title: string
   readonly needs: readonly string[]
@@ -43,41 +43,44 @@ export interface Part {
 }
 
 export interface PartProps {
-  /** What the screen shows, as its operation answers it. */
+  /** The displayed resource, as returned by its operation. */
   readonly subject: Row
 }
 
-/** Headings of the navigation, in their order. */
+/** Headings of the navigation, in order. */
 export const groups = ["Now", "Data", "Growth", "Delivery", "Agents", "Settings"] as const
 export type Group = (typeof groups)[number]
 
-/** How the console shows an area that it makes of its operations; each field may be left out. */
+/** Options for the generic view of an area. All fields are optional. */
 export interface View {
-  /** What stands before the dot in the names of its operations. */
+  /** Prefix of the operation names, before the dot. */
   readonly area: string
   readonly title?: string
-  /** What it is, in a sentence. */
+  /** Description in one sentence. */
   readonly about?: string
-  /** Without it, the area stands under `More`; `elsewhere`: screens of others lead to it. */
+  /** Without it, the area is under `More`. `elsewhere`: other screens link to it. */
   readonly navigation?: { readonly group: Group; readonly order?: number } | "elsewhere"
-  /** Columns of lists, by the answer's field that holds them; `actor.surface as way in` is a field within one, with a title. In place of those that operations declare. */
+  /**
+   * Columns of lists, by the list field of the response. `actor.surface as way in` is a nested field with a title. Replaces the
+   * columns declared by operations.
+   */
   readonly columns?: Readonly<Record<string, readonly string[]>>
-  /** Fields of one that stand at its top; the others fold. */
+  /** Fields at the top of a resource. The other fields fold. */
   readonly first?: readonly string[]
-  /** Fields that one is called by, of which the first that holds something is taken, before its title, name, slug or key. */
+  /** Fields used as a resource's name. The first field with a value comes before title, name, slug and key. */
   readonly called?: readonly string[]
-  /** Lists of one, in their order; others follow. */
+  /** Lists of a resource, in order. Other lists follow. */
   readonly lists?: readonly string[]
-  /** Its things are gone to by their names in the palette. */
+  /** True: the palette offers resources of the area by name. */
   readonly isSought?: boolean
 }
 
-/** Looks for a text that somebody has typed or pasted into the palette. */
+/** A search for text typed or pasted into the palette. */
 export interface Finder {
   /** `Find among events`. */
   readonly title: string
   readonly needs: readonly string[]
-  /** The screen that shows what is found, below `/console`, and the name in its address that takes the text. */
+  /** The result screen below `/console`, and the URL field for the text. */
   readonly path: string
   readonly field: string
 }
@@ -97,7 +100,7 @@ export function contribute(parts: readonly Contribution[]): void {
   contributions = parts
 }
 
-/** Those that the role may use. */
+/** Returns the screens permitted for the role. */
 export function screens(): Screen[] {
   return contributions.flatMap((contribution) => contribution.screens ?? []).filter(isUsable)
 }
@@ -117,12 +120,12 @@ export function finders(): Finder[] {
   return contributions.flatMap((contribution) => contribution.finders ?? []).filter(isUsable)
 }
 
-/** Areas whose things the palette knows by their names. */
+/** Returns areas with resources in the palette. */
 export function searchedAreas(): string[] {
   return contributions.flatMap((contribution) => contribution.views ?? []).flatMap(({ area, isSought }) => (isSought ? [area] : []))
 }
 
-/** With a title in any case. */
+/** The title is always set. */
 export function viewOf(area: string): View & { readonly title: string } {
   const title = capital(words(area))
   return { area, title, ...contributions.flatMap((contribution) => contribution.views ?? []).find((view) => view.area === area) }
@@ -132,7 +135,7 @@ function isUsable({ needs }: { readonly needs: readonly string[] }): boolean {
   return needs.every(mayCall)
 }
 
-/** Whether the service has the operation, and the role is enough. */
+/** Returns true if the service has the operation and the role permits it. */
 export function mayCall(name: string): boolean {
   const operation = operations.value.find((candidate) => candidate.name === name)
   return operation !== undefined && may(operation)
@@ -143,7 +146,7 @@ export interface ScreenMatch {
   readonly params: Readonly<Record<string, string>>
 }
 
-/** The screen of a place; of several, the one with the fewest braces. */
+/** Returns the screen of a place. Among several screens, the fewest braces win. */
 export function screenAt(parts: readonly string[]): ScreenMatch | undefined {
   return screens()
     .flatMap((screen) => {

@@ -1,4 +1,4 @@
-// Documents as text, for screens that edit some: what reads and writes them is loaded when it is needed first.
+// Documents as text, for screens with an editor. The parser loads on first use.
 import type { DocumentText } from "./yaml-text.ts"
 
 export type { DocumentText } from "./yaml-text.ts"
@@ -9,7 +9,7 @@ export async function readDocument(text: string): Promise<DocumentText> {
   return read(text)
 }
 
-/** As YAML. */
+/** Writes YAML. */
 export async function writeDocument(value: object): Promise<string> {
   const { write } = await import("./yaml-text.ts")
   return write(value)

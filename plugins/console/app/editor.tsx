@@ -1,11 +1,11 @@
-// An editor for documents, loaded when one is shown. It says what a linter of the service's finds, and offers completions.
+// An editor for documents, loaded on first display. It shows findings of the service's linter and offers completions.
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks"
 import { inBackground } from "./connection.ts"
 
 export interface Finding {
   readonly severity: "error" | "warning" | "info"
   readonly message: string
-  /** From 1; without a line, the finding is about the whole. */
+  /** From 1. A finding without a line concerns the whole document. */
   readonly line?: number
   readonly column?: number
   readonly endLine?: number
@@ -28,9 +28,9 @@ export interface EditorArgs {
   readonly language: "yaml" | "sql" | "text"
   readonly isReadOnly?: boolean
   readonly onChange?: (text: string) => void
-  /** Asked a moment after the last change. */
+  /** Called shortly after the last change. */
   readonly lint?: (text: string) => Promise<readonly Finding[]>
-  /** What may stand at an offset, in place of the text from `from`. */
+  /** Returns completions at an offset. They replace the text from `from`. */
   readonly complete?: (
     text: string,
     offset: number,
@@ -65,7 +65,7 @@ export function Editor(args: EditorArgs) {
       editor.current = undefined
     }
   }, [args.language, args.isReadOnly])
-  // Before the next key: an older text of the editor's own must not come back over a newer one.
+  // Runs before the next key press. Otherwise an older text of the editor could overwrite a newer text.
   useLayoutEffect(() => editor.current?.setText(args.text), [args.text])
   return <div ref={box} class="editor" />
 }

@@ -15,19 +15,19 @@ export function parseEvent(text: string): unknown {
   return parse(text, (value, digits) => (integer.test(digits) && !Number.isSafeInteger(value) ? digits : value))
 }
 
-/** Returns JSON with a line for each field, and other text as it is. */
+/** Returns JSON with one line for each field. Other text is unchanged. */
 export function laidOut(text: string): string {
   const value = parseExact(text)
   return value === undefined ? text : JSON.stringify(value, null, 2)
 }
 
-/** Returns the number of a text. Returns undefined for other text, and for a rounded integer. */
+/** Returns the number of a text. Returns undefined for other text and for a rounded integer. */
 export function exactNumber(text: string): number | undefined {
   const value = Number(text)
   return text.trim() === "" || Number.isNaN(value) || isRounded(value, text.trim()) ? undefined : value
 }
 
-/** Returns true for the digits of another integer than the number: decimal, hexadecimal or octal. */
+/** Returns true if the digits are an integer different from the number: decimal, hexadecimal or octal. */
 export function isRounded(value: number, digits: string): boolean {
   if (Number.isSafeInteger(value) || !/^[-+]?(?:\d+|0[xo][\da-f]+)$/i.test(digits)) return false
   return !Number.isFinite(value) || BigInt(value) !== BigInt(digits.replace("+", ""))

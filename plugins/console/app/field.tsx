@@ -4,7 +4,7 @@ import { choicesOf, isLines, isLong, isMoment, isText, type Schema, typesOf } fr
 import { exampleMoment } from "./show.tsx"
 
 interface FieldArgs {
-  /** Whose field it is: several forms stand on a page. */
+  /** Operation of the field. A page may have several forms. */
   readonly operation: string
   readonly name: string
   readonly schema: Schema

@@ -1,22 +1,22 @@
-// Filters whose state is the address, so that a link shows the same.
+// Filters with their state in the URL, so a link shows the same list.
 import { escapeBidi } from "./foreign.tsx"
 import { go, place } from "./place.ts"
 
 export type Query = Readonly<Record<string, string>>
 
-/** What stands behind the `?` of the address. */
+/** Returns the query of the URL. */
 export function query(): Query {
   return Object.fromEntries(place.value.searchParams)
 }
 
-/** This place with other filters; empty ones are left out. */
+/** Returns this place with changed filters. Empty filters are left out. */
 export function hrefWith(change: Query): string {
   const entries = Object.entries({ ...query(), ...change }).filter(([, value]) => value !== "")
   const search = entries.length > 0 ? `?${new URLSearchParams(entries)}` : ""
   return place.value.pathname + search
 }
 
-/** In place of the present address, without a step back to it, unless asked for. */
+/** Replaces the current URL. `isStep` adds a history entry instead. */
 export function setQuery(change: Query, { isStep = false } = {}): void {
   go(hrefWith(change), { replace: !isStep })
 }
@@ -24,14 +24,14 @@ export function setQuery(change: Query, { isStep = false } = {}): void {
 export interface Filter {
   readonly name: string
   readonly label?: string
-  /** Values to choose of, with what they are called where that is another word; a text otherwise. */
+  /** Selectable values with optional titles. Without choices the filter is a text. */
   readonly choices?: readonly (string | readonly [value: string, title: string])[]
-  /** What stands where nothing is chosen; "any" unless given. Not a choice itself then. */
+  /** Label of the empty selection, "any" by default. It is not a choice. */
   readonly otherwise?: string
   readonly placeholder?: string
-  /** Values offered as a text is typed, each with what it is called; others may be typed too. */
+  /** Suggested values with titles while typing. Other values are allowed. */
   readonly suggestions?: readonly (readonly [value: string, title: string])[]
-  /** Told to who points at it. */
+  /** Tooltip. */
   readonly about?: string
 }
 
@@ -41,7 +41,7 @@ interface FilterBarArgs {
   readonly verb?: string
 }
 
-/** Applied when something is chosen, or at Enter; drops what `resets` names, such as the cursor. */
+/** Applies on selection or Enter. Drops the fields in `resets`, such as the cursor. */
 export function FilterBar({ filters, resets = ["cursor"], verb = "Filter" }: FilterBarArgs) {
   const values = query()
   const apply = (change: Query) => setQuery({ ...change, ...Object.fromEntries(resets.map((name) => [name, ""])) }, { isStep: true })
@@ -106,11 +106,11 @@ export function FilterBar({ filters, resets = ["cursor"], verb = "Filter" }: Fil
 interface TabsArgs {
   readonly name: string
   readonly tabs: readonly (readonly [key: string, title: string])[]
-  /** What of the address is of the part that is left. */
+  /** Query fields of the previous tab. */
   readonly drops?: readonly string[]
 }
 
-/** Parts of a screen, of which one is shown; which one is in the address. */
+/** Tabs of a screen. The URL contains the selected tab. */
 export function Tabs({ name, tabs, drops = [] }: TabsArgs) {
   const [first] = tabs
   const current = query()[name] || first?.[0]
@@ -130,7 +130,7 @@ export function Tabs({ name, tabs, drops = [] }: TabsArgs) {
   )
 }
 
-/** A link to the page of a list that follows; nothing where the list ends. */
+/** A link to the next page of a list. Hidden at the end of the list. */
 export function NextPage({ cursor }: { readonly cursor: string }) {
   if (cursor === "") return null
   return (

@@ -1,19 +1,20 @@
-// What people outside wrote, within a sentence or as a paragraph: text of its own direction, which turns nothing beside it.
+// Text from outside, inline or as a paragraph. Its direction is isolated from the surrounding text.
 import type { ComponentChildren } from "preact"
 
-// Overrides and embeddings turn the letters after them; what joins letters and emoji, and marks of direction, stay.
+// Overrides and embeddings change the direction of later letters. Joiners of letters and emoji, and direction marks, are
+// harmless.
 const turning = /[\u202a-\u202e\u2066-\u2069]|(?![\n\t])\p{Cc}/gu
 
-/** Without signs that would turn what stands beside them: they are shown by their code. */
+/** Replaces direction overrides and control characters with their codes. */
 export function escapeBidi(text: string): string {
   return text.replaceAll("\r\n", "\n").replace(turning, (sign) => `\\u${sign.charCodeAt(0).toString(16).padStart(4, "0")}`)
 }
 
 interface ForeignArgs {
   readonly text: string
-  /** Shown in place of an empty text. */
+  /** Shown for an empty text. */
   readonly otherwise?: ComponentChildren
-  /** With its own lines. */
+  /** Preserves line breaks. */
   readonly isParagraph?: boolean
 }
 

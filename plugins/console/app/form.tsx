@@ -1,4 +1,4 @@
-// A form for the input of an operation, made of its schema; what is refused stands at its field, in the service's words.
+// A form for the input of an operation, built from its schema. Errors of the service appear at their fields.
 import { useSignal } from "@preact/signals"
 import { useEffect } from "preact/hooks"
 import type { ClientError } from "#client"
@@ -17,17 +17,17 @@ type Texts = Readonly<Record<string, string>>
 
 interface FormArgs {
   readonly operation: Operation
-  /** Fields that are known already, such as those of the path. */
+  /** Preset fields, such as path fields. */
   readonly known?: Texts
-  /** What is changed, as it is now: its fields stand in the form, and only those go out that were changed. */
+  /** Current state of the changed resource. The form shows its fields and sends only changed fields. */
   readonly present?: Row | undefined
-  /** Called where somebody else changed it meanwhile, to read it again: what was written here stays. */
+  /** Called after a conflicting change of another person, for a reload. Edits in the form remain. */
   readonly onStale?: (() => void) | undefined
-  /** Called with the answer when it was done. */
+  /** Called with the response on success. */
   readonly onDone?: (answer: Row) => void
 }
 
-/** Fewer fields than this stand in the form together. */
+/** Forms with at most this many fields show all of them. */
 const maxTogether = 6
 
 export function Form({ operation, known: preset = {}, present, onStale, onDone }: FormArgs) {
@@ -59,7 +59,7 @@ export function Form({ operation, known: preset = {}, present, onStale, onDone }
     if (operation.destructive && !(await confirmed(questionOf(operation, isChange ? Object.keys(edits.value).map(words) : [])))) return
     const result = await send(input)
     if (!result) return
-    // What was made is not made again by the next press.
+    // Cleared edits keep the next press from creating a second resource.
     if (isChange || createdKind) edits.value = {}
     onDone?.(result)
   }
@@ -120,14 +120,14 @@ export function Form({ operation, known: preset = {}, present, onStale, onDone }
   )
 }
 
-/** What is asked before something is replaced or removed. */
+/** Returns the question before a replacement or deletion. */
 export function questionOf(operation: Operation, changed: readonly string[] = []) {
   const isDangerous = operation.method === "DELETE"
   const after = isDangerous ? "This cannot be taken back." : changed.length > 0 ? `It changes: ${changed.join(", ")}.` : ""
   return { title: `${verbOf(operation)}: go on?`, text: `${operation.summary} ${after}`.trim(), verb: verbOf(operation), isDangerous }
 }
 
-/** The field of that name, or of the one thing that the answer holds. */
+/** Returns the current value of a field. The expected revision is the revision of the resource. */
 function presentOf(name: string, present: Row | undefined): unknown {
   if (present === undefined) return undefined
   return name === "expected_revision" ? present["revision"] : present[name]
@@ -138,13 +138,13 @@ function problemsOf(error: ClientError | undefined): Texts {
   return Object.fromEntries(fields.map((field) => [field.path.split(".")[0] ?? "", field.message]))
 }
 
-/** The form of an operation by its name; nothing for who may not call it. */
+/** The form of an operation by name. Empty if the caller lacks the right. */
 export function OperationForm({ name, ...props }: Omit<FormArgs, "operation"> & { readonly name: string }) {
   const operation = operations.value.find((candidate) => candidate.name === name)
   return operation && mayCall(name) ? <Form operation={operation} {...props} /> : null
 }
 
-/** The same, folded below its title. */
+/** The form of an operation, folded below its title. */
 export function OperationDetails({
   title,
   name,

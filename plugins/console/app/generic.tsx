@@ -1,4 +1,4 @@
-// A place that no screen is for, made of the operations of its area: the area, one thing of it, or one operation.
+// Generic pages for places without a screen, built from operations: the area, one resource, or one operation.
 import { Area, Do, One } from "./area.tsx"
 
 interface GenericArgs {

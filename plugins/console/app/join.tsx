@@ -1,4 +1,4 @@
-// The page of an invitation's link. A person with an account signs in first; a new person gives a name.
+// The page of an invitation link. A person with an account signs in first. A new person enters a name.
 import { type Signal, useSignal } from "@preact/signals"
 import { Problem } from "./answer.tsx"
 import { me, refreshSession, signOut } from "./api.ts"
@@ -13,7 +13,7 @@ interface Joined {
   readonly organization: { readonly name: string }
 }
 
-/** `code`: from the address of the page; used after a click, since mail scanners open links too. */
+/** `code`: from the URL of the page. Used only after a click, because mail scanners also open links. */
 export default function Join({ code }: { readonly code: Signal<string | null> }) {
   const mustSignIn = useSignal(false)
   const signInProblem = useSignal("")

@@ -1,5 +1,5 @@
-// uPlot formats numbers in the browser's language as soon as it is loaded, and fails where Intl does not know it,
-// such as the "en-US@posix" of browsers started without a locale. To be imported before it.
+// Import this before uPlot. On load, uPlot formats numbers in the browser's language. It fails if Intl does not support the
+// language, such as "en-US@posix" of browsers started without a locale.
 try {
   new Intl.NumberFormat(navigator.language)
 } catch {

@@ -1,5 +1,4 @@
-// A part whose script is loaded when it is shown. One that cannot be loaded is asked for again with the page, once the
-// service is back: what was shown is in the address.
+// Loads a part's script on first display. After a failure the page reloads when the service is back; the URL restores the view.
 import { useSignal } from "@preact/signals"
 import type { ComponentType } from "preact"
 import { useEffect } from "preact/hooks"
@@ -9,7 +8,7 @@ import type { VirtualTableArgs } from "./virtual-table-rows.tsx"
 interface LazyArgs<Props> {
   readonly load: () => Promise<{ readonly default: ComponentType<Props> }>
   readonly props: Props
-  /** Shows nothing until the part is loaded. */
+  /** Renders empty until the part is loaded. */
   readonly isQuiet?: boolean
 }
 
@@ -49,7 +48,7 @@ export function Lazy<Props extends object>({ load, props, isQuiet }: LazyArgs<Pr
 
 const load = () => import("./virtual-table-rows.tsx")
 
-/** A table that draws the rows in sight. Its script is loaded when it is shown: most screens have no such table. */
+/** A table with rendering of visible rows only. Its script loads on first display, because most screens have no virtual table. */
 export function VirtualTable<T>(props: VirtualTableArgs<T>) {
   return <Lazy load={load as () => Promise<{ readonly default: ComponentType<VirtualTableArgs<T>> }>} props={props} />
 }

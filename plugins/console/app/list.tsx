@@ -1,4 +1,4 @@
-// A list as an operation declares it: its filters, its rows, its pages.
+// The declared list of an operation: filters, rows and pages.
 import { Nothing, Problem, useAnswer } from "./answer.tsx"
 import { areaOf, type Operation, type Row, words } from "./api.ts"
 import { type Filter, FilterBar, hrefWith, query } from "./filters.tsx"
@@ -12,13 +12,13 @@ import { Fields } from "./value.tsx"
 
 interface ListArgs {
   readonly list: Operation
-  /** What its path takes. */
+  /** Path values. */
   readonly values: readonly string[]
-  /** Other fields that are given already. */
+  /** Other preset fields. */
   readonly fixed?: Readonly<Record<string, string>>
-  /** What its rows stand for, where that is another than what it lists. */
+  /** Kind of the rows, if different from the list's kind. */
   readonly kind?: Kind | undefined
-  /** Without filters and pages of its own, as a part of something else. */
+  /** Hides filters and pages, for a list inside another page. */
   readonly isPart?: boolean
 }
 
@@ -80,7 +80,7 @@ function filterOf([name, schema]: [string, Schema]): Filter {
   return { name, label: words(name), placeholder, ...(choices && { choices }), ...(schema.description && { about: schema.description }) }
 }
 
-/** What the address says of these fields. */
+/** Reads these fields from the URL. */
 function inputOf(fields: readonly [string, Schema][]): Record<string, unknown> {
   const values = query()
   const input: Record<string, unknown> = {}
@@ -94,7 +94,7 @@ function inputOf(fields: readonly [string, Schema][]): Record<string, unknown> {
   return input
 }
 
-/** What the answer says beside its list. */
+/** Shows fields of the response besides the list. */
 function Beside({ answer, field }: { readonly answer: Row; readonly field: string }) {
   const extras = Object.entries(answer).filter(
     ([name, value]) => ![field, "next_cursor", "total"].includes(name) && value !== null && Object.keys(value as object).length > 0,

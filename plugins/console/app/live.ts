@@ -1,5 +1,5 @@
-// A channel of live updates as a part of the page uses it: one connection for all, which is loaded with the first of them.
-// After a loss it goes on where it was, and says how many messages came late.
+// Live channels for parts of the page. All channels share one connection, loaded with the first channel. After a loss the channel
+// resumes and reports the number of late messages.
 import { useSignal } from "@preact/signals"
 import { useEffect, useRef } from "preact/hooks"
 import type { Live, LiveFilter, LiveMessage, Subscription } from "#client"
@@ -54,7 +54,7 @@ function listen(channel: string, filter: LiveFilter, listener: Listener): () => 
           onGap: () => all().forEach((target) => void target.gap()),
           onError: (error) => all().forEach((target) => void target.refused(error.message)),
         })
-        // What came between reading and this is in no message. Refusals are told above.
+        // Messages between the read and the subscription are lost, so listeners reload. Refusals are reported above.
         feed.subscription.ready.then(
           () => all().forEach((target) => void target.gap()),
           () => undefined,
@@ -79,21 +79,21 @@ onSignOut(() => {
 
 export interface LiveState {
   readonly isConnected: boolean
-  /** How many messages came late, after the connection had been lost. */
+  /** Number of late messages after a lost connection. */
   readonly caughtUp: number
-  /** Why the channel is not for this session; empty otherwise. */
+  /** Reason for a refused channel; empty otherwise. */
   readonly problem: string
 }
 
 export interface LiveHandlers {
-  /** What the data of messages must hold; the channel says by which fields it can be filtered. */
+  /** Filter on message data. The channel declares its filter fields. */
   readonly filter?: LiveFilter
   readonly onMessage: (message: LiveMessage) => void
-  /** What is shown should be read again: it was read before this listened, or more was missed than the service keeps. */
+  /** Called for a reload: the data is older than the subscription, or missed messages have expired. */
   readonly onGap?: () => void
 }
 
-/** Undefined in place of a channel listens to nothing. */
+/** An undefined channel opens no subscription. */
 export function useLive(channel: string | undefined, handlers: LiveHandlers): LiveState {
   const state = useSignal<LiveState>({ isConnected: false, caughtUp: 0, problem: "" })
   const now = useRef(handlers)

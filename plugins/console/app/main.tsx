@@ -1,4 +1,4 @@
-// The page: signing in, the areas beside the place that is shown, and what is wrong with the connection.
+// The page: sign-in, the navigation beside the current place, and connection problems.
 import { effect, signal } from "@preact/signals"
 import { render } from "preact"
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks"
@@ -14,10 +14,10 @@ import { follow, go, hrefOf, place, segments } from "./place.ts"
 import { SameAsButtons } from "./same.tsx"
 import { checkOwnerLink } from "./session.ts"
 
-/** Over what is open, until the session goes on; the focus returns to where it was. */
+/** Covers the open page until the next sign-in. The focus then returns to its previous place. */
 function SignedOut() {
   const dialog = useRef<HTMLDialogElement>(null)
-  // Before what is within takes the focus, so that the dialog knows who had it.
+  // Runs before the content takes the focus, so the dialog can restore the previous focus.
   useLayoutEffect(() => {
     const element = dialog.current
     element?.showModal()
@@ -49,7 +49,7 @@ function Place() {
   return <Lazy key={JSON.stringify(parts)} load={generic} props={{ area, id, name }} />
 }
 
-/** What areas add to a place of the frame. */
+/** Contributions of areas to a place of the frame. */
 function Parts({ of, isQuiet = false }: { readonly of: string; readonly isQuiet?: boolean }) {
   return (
     <>
@@ -60,7 +60,7 @@ function Parts({ of, isQuiet = false }: { readonly of: string; readonly isQuiet?
   )
 }
 
-/** What needs no screen of its own, made of operations; loaded with the first such place. */
+/** Generic pages of operations. Loaded with the first such place. */
 const generic = () => import("./generic.tsx")
 const signInForm = () => import("./sign-in.tsx")
 const join = () => import("./join.tsx")
@@ -73,7 +73,7 @@ interface Link {
   readonly order: number
 }
 
-/** Screens and areas under their headings; areas that nothing places stand last. */
+/** Screens and areas under their headings. Areas without a position come last. */
 function links(): Link[] {
   const screenLinks = screens().flatMap(({ path, title, navigation }): Link[] =>
     navigation ? [{ parts: path.split("/"), title, group: navigation.group, order: navigation.order ?? 100 }] : [],
@@ -91,7 +91,7 @@ function links(): Link[] {
 function Navigation() {
   const nav = useRef<HTMLElement>(null)
   const current = segments()
-  // Where they do not all fit, the present one is in sight: at each place, and at each size of the window.
+  // Scrolls the current link into view, at each place and window size.
   useEffect(() => {
     const element = nav.current
     if (!element) return
@@ -106,7 +106,7 @@ function Navigation() {
   }, [current.join("/")])
   const activePath = (screenAt(current)?.screen.path ?? current[0] ?? "").split("/")
   const allLinks = links()
-  // The longest that the place is in: a screen of its own, else its area.
+  // The longest path containing the place: its screen, else its area.
   const [nearest] = allLinks
     .filter(({ parts }) => parts.every((part, index) => part === activePath[index]))
     .sort((a, b) => b.parts.length - a.parts.length)
@@ -126,7 +126,7 @@ function Navigation() {
   )
 }
 
-/** What had the focus may be gone once it has done its work: the content has it then, and not the top of the page. */
+/** If the focused element disappears after its action, the content receives the focus instead of the page top. */
 function keepFocus(): () => void {
   let last: Element | null = null
   const note = () => {
@@ -194,7 +194,7 @@ function App() {
   )
 }
 
-/** Called by the bundle's entry, with what the areas contribute. */
+/** Called by the bundle's entry with the contributions of areas. */
 export function start(contributions: readonly Contribution[]): void {
   contribute(contributions)
   takeCode()
@@ -213,7 +213,7 @@ export function start(contributions: readonly Contribution[]): void {
   })
 }
 
-/** What the place is called: the thing or the operation, and the screen or the area that it is in. */
+/** Returns the title parts of a place: the resource or operation, and its screen or area. */
 function titlesOf(parts: readonly string[]): string[] {
   const [area, id, name] = parts
   const match = screenAt(parts)
@@ -224,16 +224,16 @@ function titlesOf(parts: readonly string[]): string[] {
   return [...(label === undefined || label === "-" ? [] : [label]), viewOf(area).title]
 }
 
-/** Code of the link that the first start prints, until it is used. */
+/** Code of the printed link of the first start, until its use. */
 let code: string | null = null
 /** Token of a mailed link. */
 const link = signal<string | null>(null)
-/** Token of the first owner's link, while it works. */
+/** Token of the first owner's link while it is valid. */
 const ownerLink = signal<string | null>(null)
 /** Code of an invitation. */
 const invitation = signal<string | null>(null)
 
-/** Removes secrets from the address first: the history must not keep them. */
+/** Removes secrets from the URL first, so the history does not store them. */
 function takeCode(): void {
   const parameters = new URLSearchParams(location.hash.slice(1))
   if (!parameters.has("code") && !parameters.has("link")) return
@@ -243,7 +243,7 @@ function takeCode(): void {
   go(place.value.pathname, { replace: true })
 }
 
-/** Asks for the name and the address of the first owner while the link works. Shows the reason if it does not. */
+/** Requests the name and address of the first owner if the link is valid. Otherwise shows the reason. */
 async function enter(): Promise<void> {
   if (code === null || me.value === undefined) return
   const startCode = code
@@ -263,7 +263,7 @@ async function begin(): Promise<void> {
   }
 }
 
-/** The first page: a card of each area that has something to say at a glance. Areas bring their cards in folders of their own. */
+/** The first page, with a card for each area. Areas provide cards in their own folders. */
 function Overview() {
   const list = cards()
   return (

@@ -18,7 +18,7 @@ export function OrganizationSwitch() {
     )
   const change = async (slug: string) => {
     isBusy.value = true
-    // The other organization lacks what is open here; it has the same areas.
+    // The other organization lacks the open resource, but has the same areas.
     go(hrefOf(segments().slice(0, 1)))
     problem.value = await switchOrganization(slug)
     isBusy.value = false

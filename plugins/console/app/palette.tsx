@@ -1,4 +1,4 @@
-// Ctrl K: goes to any area, operation or thing by a few letters of its name, and looks for what is pasted.
+// Ctrl K: opens any area, operation or resource by a few letters of its name, and searches for pasted text.
 import { signal, useSignal } from "@preact/signals"
 import { createRef } from "preact"
 import { areaOf, may, operations, verbOf, words } from "./api.ts"
@@ -12,7 +12,7 @@ const open = signal(false)
 const dialog = createRef<HTMLDialogElement>()
 const maxShown = 12
 
-/** At once, so that no letter typed after it is lost. */
+/** Opens at once, so no typed letter is lost. */
 export function openPalette(): void {
   open.value = true
   dialog.current?.showModal()
@@ -47,7 +47,7 @@ function targets(): Target[] {
 
 const minFound = 3
 
-/** By its letters; what may be an id or an address of something is looked for first. */
+/** Matches by letters. For a possible id or address, searches come first. */
 function findTargets(typed: string): Target[] {
   const text = typed.trim()
   const letters = text.toLowerCase().split(" ").filter(Boolean)
@@ -70,7 +70,7 @@ export function Palette() {
     if (target) go(target.href)
   }
   const onClose = () => {
-    // It was opened again before the browser told that it had been closed.
+    // The dialog was reopened before the browser reported the close.
     if (dialog.current?.open) return
     open.value = false
     typed.value = ""

@@ -1,5 +1,4 @@
-// How operations belong together, told by their paths alone: a list, what it lists, what can be done with one of that, and
-// the lists within it.
+// Derives relations between operations from their paths: a list, its items, the actions on an item, and the lists inside it.
 import { areaOf, may, type Operation, operations, type Row } from "./api.ts"
 import { hrefOf } from "./place.ts"
 import { fieldsOf } from "./schema.ts"
@@ -9,24 +8,24 @@ export function pathFields({ path }: Operation): string[] {
   return [...path.matchAll(/\{(\w+)\}/g)].map(([, name = ""]) => name)
 }
 
-/** The path without the names in its braces, which differ between operations on the same. */
+/** Returns the path without parameter names. The names differ between operations on the same resource. */
 const shapeOf = ({ path }: Operation) => path.replace(/\{\w+\}/g, "{}")
 
 const all = () => operations.value.filter(may)
 
-/** The field of the answer that holds the list. */
+/** Returns the list field of the response. */
 export function listField({ output }: Operation): string | undefined {
   return Object.keys(output).find((name) => output[name] === "array")
 }
 
-/** Answers a page of a list, or a whole one. */
+/** Returns true if the operation returns a list or a page of a list. */
 export function isList({ name, readOnly, streams, output }: Operation): boolean {
   const [first, ...siblings] = Object.entries(output)
   const isOnly = /\.list/.test(name) && first?.[1] === "array" && siblings.every(([, type]) => type !== "array")
   return readOnly && !streams && (isOnly || ("next_cursor" in output && Object.values(output).includes("array")))
 }
 
-/** What asks for the page after this answer, which holds so many from `offset` on; undefined at the end. */
+/** Returns the query of the next page. `count`: items of this response from `offset` on. Undefined at the end. */
 export function pageAfter(list: Operation, answer: Row, offset: number, count: number): Readonly<Record<string, string>> | undefined {
   const { next_cursor: cursor, total } = answer
   if (typeof cursor === "string" && cursor !== "") return { cursor }
@@ -35,15 +34,15 @@ export function pageAfter(list: Operation, answer: Row, offset: number, count: n
   return isLeft ? { offset: String(end) } : undefined
 }
 
-/** Something that can be looked at by itself: what reads it, or the list that it stands in, where nothing does. */
+/** A kind of resource with its own page. It has a reader, or only a list. */
 export interface Kind {
   readonly list: Operation | undefined
   readonly reader: Operation | undefined
-  /** The path of one, without the names in its braces. */
+  /** Path of one resource, without parameter names. */
   readonly shape: string
 }
 
-/** What a list lists; undefined where one of it can neither be read nor changed. */
+/** Returns the kind of a list's items. Undefined if an item can neither be read nor changed. */
 export function kindOf(list: Operation): Kind | undefined {
   const shape = `${shapeOf(list)}/{}`
   const related = all().filter((candidate) => shapeOf(candidate) === shape || shapeOf(candidate).startsWith(`${shape}/`))
@@ -51,14 +50,14 @@ export function kindOf(list: Operation): Kind | undefined {
   return related.length > 0 ? { list, reader, shape } : undefined
 }
 
-/** What a reader reads, within its list where there is one. */
+/** Returns the kind of a reader, with its list if one exists. */
 export function kindRead(reader: Operation): Kind {
   const shape = shapeOf(reader)
   const list = shape.endsWith("/{}") ? all().find((candidate) => `${shapeOf(candidate)}/{}` === shape && isList(candidate)) : undefined
   return { list, reader, shape }
 }
 
-/** What stands right below its area, by one name or id: the first that the area lists, or reads. */
+/** Returns the kind directly below its area, with a single name or id: the first listed kind, else the first kind with a reader. */
 export function mainKind(area: string): Kind | undefined {
   const inArea = all().filter((candidate) => areaOf(candidate) === area && !candidate.streams)
   const listKinds = inArea
@@ -68,19 +67,19 @@ export function mainKind(area: string): Kind | undefined {
   return [...listKinds, ...readKinds][0]
 }
 
-/** What one stands in, where that can be read by itself. */
+/** Returns the kind of the parent resource, if it has a reader. */
 export function kindAbove({ shape }: Kind): Kind | undefined {
   const above = shape.replace(/\/[^/{}]+\/\{\}$/, "")
   const reader = above === shape ? undefined : all().find((candidate) => candidate.method === "GET" && shapeOf(candidate) === above)
   return reader && kindRead(reader)
 }
 
-/** What can be done with one, and with all that it holds: not what reads it. */
+/** Returns the actions on a resource and its contents, without reads. */
 export function actionsOf({ shape }: Kind): Operation[] {
   return all().filter((candidate) => !candidate.readOnly && !candidate.streams && isAtOrBelow(shapeOf(candidate), shape))
 }
 
-/** Lists within one. */
+/** Returns the lists inside a resource. */
 export function listsWithin({ shape }: Kind): Operation[] {
   return all().filter(
     (candidate) =>
@@ -88,7 +87,7 @@ export function listsWithin({ shape }: Kind): Operation[] {
   )
 }
 
-/** What else of one can be looked at or kept as a file. */
+/** Returns other reads and downloads of a resource. */
 export function readsWithin({ shape }: Kind): Operation[] {
   return all().filter(
     (candidate) =>
@@ -96,24 +95,24 @@ export function readsWithin({ shape }: Kind): Operation[] {
   )
 }
 
-/** Adds to the list. */
+/** Returns the operation for adding to the list. */
 export function adderOf(list: Operation): Operation | undefined {
   return all().find((candidate) => candidate.method === "POST" && !candidate.readOnly && shapeOf(candidate) === shapeOf(list))
 }
 
-/** Makes one under a name that it is given, where nothing adds to the list. */
+/** Returns operations for creating a resource under a chosen name, if the list has no adding operation. */
 export function makersOf(kind: Kind): Operation[] {
   if (!kind.list || adderOf(kind.list)) return []
   return all().filter((candidate) => candidate.method === "PUT" && isOf(candidate, kind) && pathFields(candidate).length === 1)
 }
 
-/** What an operation adds one of; undefined where it adds to no list, or nothing can be done with one of it. */
+/** Returns the kind created by an operation. Undefined if it adds to no list or the items have no operations. */
 export function kindMade(operation: Operation): Kind | undefined {
   const list = all().find((candidate) => isList(candidate) && adderOf(candidate) === operation)
   return list && kindOf(list)
 }
 
-/** Is of one of the kind itself, and of nothing within it. */
+/** Returns true for an operation on the resource itself. */
 export function isOf(operation: Operation, { shape }: Kind): boolean {
   return shapeOf(operation) === shape
 }
@@ -122,12 +121,12 @@ function isAtOrBelow(shape: string, top: string): boolean {
   return shape === top || (shape.startsWith(`${top}/`) && !shape.slice(top.length).includes("{}"))
 }
 
-/** The operation's path fields with these values, in their order. */
+/** Maps the operation's path fields to these values, in order. */
 export function pathInput(operation: Operation, values: readonly string[]): Record<string, string> {
   return Object.fromEntries(pathFields(operation).flatMap((name, index) => (values[index] === undefined ? [] : [[name, values[index]]])))
 }
 
-/** What stands for a row in the path of its kind: the field of that name, else the one that names it. */
+/** Returns the identifier of a row in its path: the path field, else a typical name field. */
 export function idOf(row: Row, { reader, shape }: Kind): string {
   const example = reader ?? all().find((candidate) => shapeOf(candidate).startsWith(shape))
   const field = example ? (pathFields(example)[shape.split("{}").length - 2] ?? "id") : "id"
@@ -138,7 +137,7 @@ export function idOf(row: Row, { reader, shape }: Kind): string {
   return String(identifier ?? "")
 }
 
-/** The main kind of an area stands right below it; others are told by the operation that reads them. */
+/** The main kind of an area is directly below the area. Other kinds are addressed by the operation of their read. */
 export function hrefOfOne(kind: Kind, values: readonly string[]): string {
   const by = kind.reader ?? kind.list
   if (!by) return hrefOf([])

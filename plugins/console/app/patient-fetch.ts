@@ -3,7 +3,7 @@
 const maxTries = 4
 const maxPauseMs = 5_000
 
-/** As `fetch`. Repeats a request that the service answers with 503. Undefined without a response. */
+/** Like `fetch`, but repeats a request after a 503. Undefined without a response. */
 export async function fetchPatiently(url: string, init: RequestInit): Promise<Response | undefined> {
   for (let tries = 1; ; tries++) {
     const response = await fetch(url, init).catch(() => undefined)

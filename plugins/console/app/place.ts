@@ -1,4 +1,4 @@
-// The place in the console, which is the address: a link opened elsewhere shows the same.
+// The place in the console is the URL. A link therefore opens the same view elsewhere.
 import { type Signal, signal } from "@preact/signals"
 
 const root = "/console"
@@ -12,7 +12,7 @@ addEventListener("popstate", ({ state }) => {
 
 let leave = () => {}
 
-/** Scrolls to where one was, as soon as what is read again is long enough; not after one has moved or gone on. */
+/** Restores the scroll position when the reloaded page is long enough. Stops if the person scrolls or navigates. */
 function returnTo(top: number): void {
   leave()
   if (top === 0) return
@@ -30,7 +30,7 @@ function returnTo(top: number): void {
   observer.observe(document.body)
 }
 
-/** Segments after `/console`, decoded; a single one, which nothing is called, where that is not possible. */
+/** Returns the decoded segments after `/console`. An undecodable path becomes a single unknown segment. */
 export function segments(): string[] {
   const path = place.value.pathname.slice(root.length)
   try {
@@ -57,7 +57,7 @@ export function go(href: string, { replace = false } = {}): void {
   if (!replace) document.getElementById("main")?.focus()
 }
 
-/** For links within the console: without loading the page again, unless the browser is asked for another window. */
+/** Handles links inside the console without a page load, except for links opened in another window. */
 export function follow(event: MouseEvent): void {
   const link = (event.target as Element).closest("a")
   if (!link || event.defaultPrevented || event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return

@@ -1,4 +1,4 @@
-// uPlot in the console's colours, as wide as its place is.
+// uPlot in the console's colours, at the width of its container.
 import "./language.ts"
 import uPlot from "uplot"
 import "uplot/dist/uPlot.min.css"
@@ -47,7 +47,7 @@ export function draw(box: HTMLElement, { names, height, data }: Required<Pick<Ra
   }
 }
 
-/** As a canvas takes it: a property that differs by light and dark is resolved only where it is used. */
+/** Resolves a colour for the canvas. A light-dark property resolves only where it is used. */
 function colourOf(box: HTMLElement, name: string): string {
   box.style.color = `var(${name})`
   const { color } = getComputedStyle(box)

@@ -1,11 +1,11 @@
-// Rates that go on while one looks, drawn by uPlot, which is loaded with the first of them.
+// Live rates drawn by uPlot. The library loads with the first chart.
 import { useEffect, useRef } from "preact/hooks"
 import { inBackground } from "./connection.ts"
 
 export interface RatesArgs {
   readonly label: string
   readonly names: readonly string[]
-  /** Unix seconds, then a list for each name. */
+  /** Times in Unix seconds, then one list for each name. */
   readonly data: readonly [readonly number[], ...(readonly number[])[]]
   readonly height?: number
 }

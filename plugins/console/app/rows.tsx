@@ -1,4 +1,4 @@
-// Rows of a list with the columns that are declared for them; the first leads to what each stands for.
+// Rows of a list with their declared columns. The first column links to the resource.
 import type { Operation, Row } from "./api.ts"
 import { viewOf } from "./contributions.ts"
 import { hrefWith } from "./filters.tsx"
@@ -10,15 +10,15 @@ interface RowsArgs {
   readonly label: string
   readonly rows: readonly Row[]
   readonly area: string
-  /** The field that holds them, by which the area's view knows their columns. */
+  /** List field of the response. The area's view finds the columns by it. */
   readonly field: string
-  /** What lists them. */
+  /** List operation. */
   readonly list?: Operation | undefined
-  /** What the list's path takes. */
+  /** Path values of the list. */
   readonly values?: readonly string[]
-  /** What each stands for, where that is another than what the list lists. */
+  /** Kind of the rows, if different from the list's kind. */
   readonly kind?: Kind | undefined
-  /** Opens a row where it stands, where nothing reads one by itself. */
+  /** Opens a row in place if it has no reader. */
   readonly opensHere?: boolean
 }
 
@@ -41,7 +41,7 @@ export function Rows({ label, rows, area, field, list, values = [], kind = list 
     if (kind) return hrefOfOne(kind, [...values, idOf(row, kind)])
     return opensHere ? hrefWith({ row: rowKey(row, rows.indexOf(row)) }) : undefined
   }
-  // What the first column leaves empty is called by the next that holds something.
+  // If the first column is empty, the next column with a value provides the name.
   const nameOf = (row: Row) => {
     const column = columns.find(({ name }) => !isEmpty(at(row, name)))
     return column ? <FieldValue name={column.name} value={at(row, column.name)} isBrief /> : "no name"

@@ -1,17 +1,17 @@
-// How the same is done by a command and by HTTP.
+// The current action as a command and as an HTTP request.
 import { type Operation, operations } from "./api.ts"
 import { Copy } from "./buttons.tsx"
 import { pathFields } from "./paths.ts"
 import { offered } from "./submit.ts"
 import { visible } from "./value.tsx"
 
-/** By the operation's name; nothing where the service does not have it. */
+/** Finds the operation by name. Empty if the service lacks the operation. */
 export function SameAs({ name, input }: { readonly name: string; readonly input: Readonly<Record<string, unknown>> }) {
   const operation = operations.value.find((candidate) => candidate.name === name)
   return operation ? <CallExamples operation={operation} input={input} /> : null
 }
 
-/** Of what the buttons of this place do, each operation once. */
+/** Examples for the buttons of this place, one for each operation. */
 export function SameAsButtons() {
   const inputs = new Map(offered.value.flatMap(({ name, known: input }) => (input ? [[name, input] as const] : [])).reverse())
   return [...inputs].reverse().map(([name, input]) => <SameAs key={name} name={name} input={input} />)
@@ -29,7 +29,7 @@ export function CallExamples({ operation, input }: { readonly operation: Operati
   )
 }
 
-/** A text to copy as a whole. */
+/** A text with a copy button. */
 export function Copied({ name, text }: { readonly name: string; readonly text: string }) {
   return (
     <div class="copied">
@@ -44,7 +44,7 @@ const quote = (text: string) => `'${text.replaceAll("'", "'\\''")}'`
 const plain = (value: unknown) => (typeof value === "string" ? value : JSON.stringify(value))
 const shell = (value: unknown) => (/^[\w.@:/-]+$/.test(plain(value)) ? plain(value) : quote(plain(value)))
 
-/** Fields of the path are arguments; lists, objects and the like go in as a file. */
+/** Path fields are arguments. Lists, objects and booleans go into a file. */
 function commandOf(operation: Operation, input: Readonly<Record<string, unknown>>): string {
   const inPath = pathFields(operation)
   const fields = Object.entries(input).filter(([field]) => !inPath.includes(field))

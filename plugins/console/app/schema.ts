@@ -1,4 +1,4 @@
-// What a JSON Schema of an input says of one field, as forms and filters need it.
+// Field information from a JSON Schema, for forms and filters.
 import type { Operation } from "./api.ts"
 import { exactNumber, parseExact } from "./exact-json.ts"
 import { momentOf } from "./show.tsx"
@@ -18,7 +18,7 @@ export interface Schema {
   readonly anyOf?: readonly Schema[]
 }
 
-/** What can be set; what is only accepted unchanged is left out. */
+/** Returns the writable fields. */
 export function fieldsOf({ input }: Pick<Operation, "input">): [name: string, schema: Schema][] {
   return Object.entries((input as Schema).properties ?? {}).filter(([, { readOnly = false }]) => !readOnly)
 }
@@ -29,7 +29,7 @@ export function isRequired({ input }: Pick<Operation, "input">, name: string): b
 
 const branchesOf = (schema: Schema): readonly Schema[] => (schema.anyOf ? schema.anyOf.flatMap(branchesOf) : [schema])
 
-/** Names of its types; none where any is allowed. */
+/** Returns the type names. Empty if any type is allowed. */
 export function typesOf(schema: Schema): readonly string[] {
   return [
     ...new Set(
@@ -38,14 +38,14 @@ export function typesOf(schema: Schema): readonly string[] {
   ]
 }
 
-/** A moment, which people write and read in their own time zone. */
+/** Returns true for a date and time. People read and write it in their own time zone. */
 export function isMoment(schema: Schema): boolean {
   return branchesOf(schema).some(({ format }) => format === "date-time")
 }
 
-/** Values to choose of; undefined where there are others. */
+/** Returns the selectable values. Undefined if other values are allowed. */
 export function choicesOf(schema: Schema): string[] | undefined {
-  // A text that stands for true or false is there for queries.
+  // Texts for true or false exist for queries.
   if (typesOf(schema).includes("boolean")) return ["true", "false"]
   const branches = branchesOf(schema).filter(({ type }) => type !== "null")
   const choices = branches.map(({ enum: ownValues, const: only }) => ownValues ?? (only === undefined ? undefined : [only]))
@@ -53,7 +53,7 @@ export function choicesOf(schema: Schema): string[] | undefined {
   return [...new Set(choices.flatMap((values) => values ?? []).map(String))].filter((choice) => choice !== "")
 }
 
-/** A list of texts or numbers: one a line. */
+/** Returns true for a list of texts or numbers. The form has one line for each. */
 export function isLines(schema: Schema): boolean {
   const [branch, ...otherBranches] = branchesOf(schema).filter(({ type }) => type !== "null")
   const types = branch?.items ? typesOf(branch.items) : []
@@ -70,19 +70,19 @@ export function isText(schema: Schema): boolean {
   return types.length > 0 && types.every((type) => ["string", "integer", "number", "null"].includes(type))
 }
 
-/** A text of several lines. */
+/** Returns true for a text of several lines. */
 export function isLong(schema: Schema): boolean {
   return isText(schema) && branchesOf(schema).some(({ type, maxLength = 0 }) => type === "string" && maxLength > 500)
 }
 
-/** A value as a form shows it. */
+/** Formats a value for a form. */
 export function textOf(value: unknown, schema: Schema): string {
   if (value === null || value === undefined) return ""
   if (isLines(schema) && Array.isArray(value)) return value.join("\n")
   return typeof value === "object" ? JSON.stringify(value, null, 2) : String(value)
 }
 
-/** What a form's text stands for. Throws SyntaxError where a list or an object is not JSON. */
+/** Parses a form text. Throws SyntaxError if a list or object is not JSON. */
 export function valueIn(text: string, schema: Schema): unknown {
   const types = typesOf(schema)
   if (text === "" && types.includes("null")) return null

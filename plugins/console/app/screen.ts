@@ -1,4 +1,4 @@
-// `#console`: what screens of areas are made of (docs/console.md). The rest of this folder is for the console alone.
+// `#console`: components for screens of areas (docs/console.md). Other files of this folder are internal to the console.
 export { type Answer, Answered, Nothing, Problem, useAnswer } from "./answer.tsx"
 export { call, type Me, me, type Operation, type Output, type Row, refreshSession, roles, switchOrganization } from "./api.ts"
 export { Area, One } from "./area.tsx"

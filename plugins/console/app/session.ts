@@ -1,4 +1,4 @@
-// Calls of the sign-in: they need no session. Each answers with a problem in the service's words.
+// Calls of the sign-in, without a session. Each returns the service's error message as the problem.
 
 import type { PublicKeyCredentialCreationOptionsJSON, PublicKeyCredentialRequestOptionsJSON } from "@simplewebauthn/browser"
 import { refreshSession } from "./api.ts"
@@ -11,7 +11,7 @@ interface RefusedSignIn {
   readonly reason: string
 }
 
-/** Posts JSON to a route of the sign-in. An empty answer is an empty object. */
+/** Posts JSON to a sign-in route. An empty response becomes an empty object. */
 export async function post<T extends object>(route: string, body: object): Promise<T | RefusedSignIn> {
   const init = { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) }
   const response = await fetchPatiently(path + route, init)
@@ -21,7 +21,7 @@ export async function post<T extends object>(route: string, body: object): Promi
   return response.ok ? answer : { problem: answer.message, reason: answer.details?.reason ?? "" }
 }
 
-/** Asks for a code by mail. Returns the problem; empty on success. */
+/** Requests a code by mail. Returns the problem; empty on success. */
 export async function requestCode(email: string, next: string): Promise<string> {
   const answer = await post("/code", { email, next })
   return "problem" in answer ? answer.problem : ""
@@ -33,7 +33,7 @@ export async function checkOwnerLink(code: string): Promise<string> {
   return "problem" in answer && answer.reason !== "owner_unnamed" ? answer.problem : ""
 }
 
-/** `answer`: of a passkey. */
+/** `answer`: the response of a passkey. */
 type Proof = { readonly key: string } | { readonly email_code: string } | { readonly link: string } | { readonly answer: object }
 
 /** Returns the problem; empty on success. */
@@ -42,7 +42,7 @@ export async function signIn(proof: Proof): Promise<string> {
   return "problem" in answer ? answer.problem : await refreshSession()
 }
 
-/** Signs in as the first owner, or asks for a code by mail. Returns the problem; empty on success. */
+/** Signs in as the first owner, or requests a code by mail. Returns the problem; empty on success. */
 export async function claimOwnership(
   code: string,
   name: string,
@@ -64,7 +64,7 @@ export function hasPasskeys(): boolean {
   return isSecureContext && typeof PublicKeyCredential === "function" && !/^[\d.]+$|:/.test(location.hostname)
 }
 
-/** Creates a passkey with the options of the service. Returns the answer for it. Throws if the person declines. */
+/** Creates a passkey with the options of the service. Returns the browser's response. Throws if the person declines. */
 export async function createPasskey(options: PublicKeyCredentialCreationOptionsJSON) {
   const { startRegistration } = await library()
   const { id, rawId, type, response } = await startRegistration({ optionsJSON: options })

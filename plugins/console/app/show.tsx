@@ -1,4 +1,4 @@
-// Times, counts and states as people read them, the same on every screen.
+// Formats times, counts and states for people, identical on every screen.
 
 import type { ComponentChildren } from "preact"
 import { UntrustedText } from "./foreign.tsx"
@@ -18,17 +18,17 @@ export function formatTime(value: string | number): string {
   return `${day} ${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}`
 }
 
-/** A sentence of the service with its times in the reader's zone. */
+/** Converts the times in a text of the service to the reader's zone. */
 export function withOwnTimes(text: string): string {
   return text.replace(/\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z/g, formatTime)
 }
 
-/** How a moment is written, by the present one: for fields that take one. */
+/** Example of a date and time for input fields: the current time. */
 export function exampleMoment(): string {
   return formatTime(Date.now()).slice(0, 16)
 }
 
-/** `2026-11-23 17:15` as people write it, in their own time zone; what is not such a time stays, for the service to judge. */
+/** Parses `2026-11-23 17:15` in the reader's time zone. Other text is unchanged, for the service to check. */
 export function momentOf(text: string): string {
   const [, day, time = "00:00"] = /^(\d{4}-\d\d-\d\d)(?:[ T](\d\d:\d\d(?::\d\d)?))?$/.exec(text.trim()) ?? []
   const date = new Date(`${day}T${time}`)
@@ -63,7 +63,7 @@ export function Time({ value }: { readonly value: string | null | undefined }) {
   )
 }
 
-/** How long ago, with the time itself beside it for those who ask. */
+/** Age of a time. The tooltip shows the exact time. */
 export function Ago({ value }: { readonly value: string | null | undefined }) {
   if (!value) return <span class="about">never</span>
   const ms = Date.now() - Date.parse(value)
@@ -76,12 +76,12 @@ export function Ago({ value }: { readonly value: string | null | undefined }) {
 
 export type Tone = "good" | "bad" | "warning" | "plain"
 
-/** A state in a word; the colour only repeats what the word says. */
+/** A state as a word. The colour only repeats the word. */
 export function Badge({ tone = "plain", children }: { readonly tone?: Tone; readonly children: ComponentChildren }) {
   return <span class={`badge ${tone}`}>{children}</span>
 }
 
-/** A figure with what it counts, as the overview shows them; a link where something is behind it. */
+/** A figure with its label for the overview, optionally as a link. */
 export function Figure({ label, value, href, tone = "plain" }: FigureArgs) {
   const content = (
     <>

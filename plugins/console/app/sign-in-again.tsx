@@ -1,4 +1,4 @@
-// The dialog of a call that needs a fresh sign-in. The call runs again after the sign-in.
+// The dialog of a call with a required fresh sign-in. The call runs again after the sign-in.
 import { useEffect, useRef } from "preact/hooks"
 import { me, type SignInRequest } from "./api.ts"
 import { ByCode } from "./by-code.tsx"
@@ -12,7 +12,7 @@ export default function SignInAgain({ finish }: SignInRequest) {
     return () => element?.close()
   }, [])
   const { id: user, email } = me.value?.user ?? {}
-  // Another person of the browser does not finish the call.
+  // A sign-in of another person does not finish the call.
   const onSignIn = () => finish(me.value?.user?.id === user)
   return (
     <dialog ref={dialog} class="confirmation" aria-labelledby="sign-in-again" onClose={() => finish(false)}>

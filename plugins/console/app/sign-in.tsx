@@ -1,4 +1,4 @@
-// The sign-in form: a code by mail, the link of that mail, or a key.
+// The sign-in form: a code by mail, the link of the same mail, or a key.
 import { type Signal, useSignal } from "@preact/signals"
 import { useEffect } from "preact/hooks"
 import { parting } from "./api.ts"
@@ -12,7 +12,7 @@ interface SignInArgs {
   readonly ownerLink: Signal<string | null>
 }
 
-/** `link`: from the address of the page; used after a click, since mail scanners open links too. */
+/** `link`: from the URL of the page. Used only after a click, because mail scanners also open links. */
 export default function SignIn({ link, ownerLink }: SignInArgs) {
   const byLink = async () => {
     const problem = await signIn({ link: link.value ?? "" })
@@ -48,7 +48,7 @@ export default function SignIn({ link, ownerLink }: SignInArgs) {
   )
 }
 
-/** Asks for the name and the address of the first owner. With SMTP a mailed code follows. */
+/** Requests the name and address of the first owner. With SMTP a mailed code follows. */
 function FirstOwner({ code }: { readonly code: string }) {
   const name = useSignal("")
   const needsCode = useSignal(false)
@@ -74,12 +74,12 @@ function FirstOwner({ code }: { readonly code: string }) {
 }
 
 interface ByPasskeyArgs {
-  /** For a person who signs in again: the email field is absent. */
+  /** For a person signing in again: no email field. */
   readonly hasNoField?: boolean
   readonly onDone?: () => void
 }
 
-/** The browser offers passkeys in the email field too, if it can. */
+/** If possible, the browser also offers passkeys in the email field. */
 export function ByPasskey({ hasNoField = false, onDone }: ByPasskeyArgs) {
   const isOffered = useSignal(false)
   useEffect(() => {

@@ -1,5 +1,5 @@
-// Things that the palette knows by their names: of each area that says so, page by page up to a bound, read when it is opened, and
-// again after a while.
+// Resources for the palette by name. Each participating area is read page by page up to a limit. The data loads when the palette
+// opens, and again after some time.
 import { signal, useSignal } from "@preact/signals"
 import { useEffect } from "preact/hooks"
 import { call, me, type Operation, operations, type Row } from "./api.ts"
@@ -16,10 +16,10 @@ export interface Target {
 const targets = signal<readonly Target[]>([])
 const cacheMs = 30_000
 const limit = 200
-/** Of each area, two thousand. */
+/** Up to two thousand for each area. */
 const maxPages = 10
 let readAt = 0
-/** Whose they are. */
+/** The session of the cached targets. */
 let owner: unknown
 
 export function searchTargets(): readonly Target[] {
@@ -32,7 +32,7 @@ export async function readSought(): Promise<void> {
   readAt = Date.now()
   targets.value = []
   const startedAt = readAt
-  // An area that cannot be read has no entries.
+  // An unreadable area has no entries.
   await Promise.allSettled(searchedAreas().map((area) => readArea(area, () => startedAt === readAt)))
 }
 
@@ -45,7 +45,7 @@ async function readArea(area: string, isWanted: () => boolean): Promise<void> {
   })
 }
 
-/** The first two thousand of a list, for a part of a page that offers them by their names. */
+/** Returns the first two thousand rows of a list, for selection by name. */
 export function useRows(name: string | undefined): readonly Row[] {
   const signalRows = useSignal<readonly Row[]>([])
   useEffect(() => {
@@ -65,7 +65,7 @@ export function useRows(name: string | undefined): readonly Row[] {
   return signalRows.value
 }
 
-/** Page by page, until `take` says that it is enough. */
+/** Reads page by page until `take` returns false. */
 async function readPages(list: Operation, take: (rows: readonly Row[]) => boolean): Promise<void> {
   const first = fieldsOf(list).some(([name]) => name === "limit") ? { limit } : {}
   let offset = 0

@@ -1,2 +1,2 @@
-// Styles that a script imports; the bundler makes sheets of them that the document adopts (../build-app.ts).
+// Styles imported by a script. The bundler turns them into style sheets adopted by the document (../build-app.ts).
 declare module "*.css"

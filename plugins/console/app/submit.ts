@@ -1,5 +1,5 @@
-// Calls that change something, made so that a lost answer never means twice: until the service has answered, the same call
-// goes out under the same idempotency key, however often somebody presses the button.
+// Calls with changes, safe against a lost response. Until the service has answered, a repeated call uses the same idempotency
+// key, for any number of button presses.
 import { type Signal, signal, useSignal } from "@preact/signals"
 import { useEffect, useRef } from "preact/hooks"
 import type { ClientError, Operations } from "#client"
@@ -14,11 +14,11 @@ export interface Submission<T> {
   readonly isBusy: boolean
   readonly answer: T | undefined
   readonly error: ClientError | undefined
-  /** Undefined where it failed, or another one is on its way. */
+  /** Returns undefined after a failure, or while another call is in progress. */
   readonly submit: (input: object) => Promise<T | undefined>
 }
 
-/** `known`: what it would be called with now; the place then says how the same is done without it. */
+/** `preset`: the current input. With it, the page shows the matching command and request. */
 export function useSubmit<Name extends keyof Operations>(name: Name, preset?: Row): Submission<Output<Name>>
 export function useSubmit<T = Row>(name: string, preset?: Row): Submission<T>
 export function useSubmit<T>(name: string, preset?: Row): Submission<T> {
@@ -52,10 +52,10 @@ interface Offered {
   readonly known: Row | undefined
 }
 
-/** What this place can change. */
+/** Possible changes on this page. */
 export const offered: Signal<readonly Offered[]> = signal([])
 
-/** The document says it too: none of it may be more than the role allows. */
+/** The document element lists the operations too, for checks against the role. */
 function offer(entry: Offered): () => void {
   const tell = (entries: readonly Offered[]) => {
     offered.value = entries

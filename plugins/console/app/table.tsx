@@ -7,9 +7,9 @@ export interface Column<T> {
   readonly name: string
   readonly title?: ComponentChildren
   readonly show: (row: T) => ComponentChildren
-  /** Right-aligned, in figures of one width. */
+  /** Right-aligned, with digits of equal width. */
   readonly isNumber?: boolean
-  /** CSS width in a virtual table; 10rem unless given. */
+  /** CSS width in a virtual table; default: 10rem. */
   readonly width?: string
 }
 
@@ -20,7 +20,7 @@ interface TableArgs<T> {
   readonly keyOf: (row: T, index: number) => string
 }
 
-/** A text is somebody's: it turns nothing beside it. */
+/** Text may come from outside, so its direction is isolated. */
 export function Cell({ of }: { readonly of: ComponentChildren }): ComponentChildren {
   return typeof of === "string" ? <UntrustedText text={of} /> : of
 }

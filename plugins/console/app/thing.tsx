@@ -1,4 +1,4 @@
-// One thing of an area without a screen for it: what can be done with it, its fields, and the lists within it.
+// The generic page of a resource: its actions, its fields and its lists.
 
 import { Actions, Adding } from "./actions.tsx"
 import { Answered, useAnswer } from "./answer.tsx"
@@ -15,7 +15,7 @@ import { at, Fields, FieldValue, isRows, sortByRank } from "./value.tsx"
 
 interface ThingArgs {
   readonly kind: Kind
-  /** What the path takes, in its order; none where there is only one. */
+  /** Path values in order. Empty for a singleton. */
   readonly values: readonly string[]
 }
 
@@ -54,7 +54,7 @@ export function Thing({ kind, values }: ThingArgs) {
   )
 }
 
-/** Where the answer holds one thing beside lists, its fields are the thing's. */
+/** If the response contains one resource beside lists, the fields of that resource move to the top. */
 function wholeOf(answer: Row): Row {
   const [[name, value] = []] = Object.entries(answer)
   if (name === undefined || typeof value !== "object" || value === null || Array.isArray(value)) return answer
@@ -84,7 +84,7 @@ function Heading({ row, called: nameFields, otherwise }: HeadingArgs) {
   )
 }
 
-/** Its area, and the thing that it is within. */
+/** Links to the area and the parent resource. */
 function Crumbs({ kind, values }: ThingArgs) {
   const area = areaOf((kind.list ?? kind.reader) as Operation)
   const above = values.length > 1 ? kindAbove(kind) : undefined
@@ -111,7 +111,7 @@ interface WholeArgs extends ThingArgs {
 interface Section {
   readonly field: string
   readonly list: Operation | undefined
-  /** Of the thing's own answer; undefined where the list is read by itself. */
+  /** Rows of the resource's own response. Undefined for a separately read list. */
   readonly rows: readonly Row[] | undefined
 }
 
@@ -119,7 +119,7 @@ function Details({ kind, values, row, reload }: WholeArgs) {
   const area = areaOf((kind.reader ?? kind.list) as Operation)
   const { lists = [], first } = viewOf(area)
   const sections = sectionsOf(kind, row).sort((a, b) => placeIn(lists, a.field) - placeIn(lists, b.field))
-  // Of several lists of the same, the first is added to.
+  // If several lists share an adding operation, it belongs to the first list.
   const adders = new Map(sections.flatMap(({ field, list }) => (list ? [[adderOf(list), field] as const] : [])).reverse())
   const names = sortByRank(Object.keys(row).filter((name) => !sections.some(({ field, rows }) => rows && field === name)))
   const isMain = kind.list === undefined || pathFields(kind.list).length === 0
@@ -144,7 +144,7 @@ function Details({ kind, values, row, reload }: WholeArgs) {
   )
 }
 
-/** The lists that its answer holds, and those that are read by themselves. */
+/** Returns the lists in the response, and the separately read lists. */
 function sectionsOf(kind: Kind, row: Row): Section[] {
   const within = listsWithin(kind)
   const listOf = (field: string) => within.find((list) => field === listField(list) || field.endsWith(`_${listField(list)}`))

@@ -1,11 +1,11 @@
-// Values of the API as people read them: in a cell, and all fields of one thing. All that they hold is text, never markup.
+// Formats API values for people: one cell, or all fields of a resource. Values render as text, never as markup.
 import type { ComponentChildren } from "preact"
 import { type Row, words } from "./api.ts"
 import { escapeBidi, UntrustedText } from "./foreign.tsx"
 import { Badge, Facts, formatBytes, formatDuration, formatNumber, Time, type Tone } from "./show.tsx"
 import { Table } from "./table.tsx"
 
-/** In a cell: one line. */
+/** Formats a value as one line for a cell. */
 export function brief(value: unknown): string {
   if (value === null || value === undefined) return ""
   if (typeof value === "object")
@@ -15,7 +15,7 @@ export function brief(value: unknown): string {
   return escapeBidi(String(value))
 }
 
-/** A field, or one within a field: `actor.surface`. */
+/** Returns a field or a nested field: `actor.surface`. */
 export function at(row: Row, path: string): unknown {
   return path.split(".").reduce<unknown>((value, name) => (value as Row | null | undefined)?.[name], row)
 }
@@ -26,7 +26,7 @@ const units = [
   ["_at", ""],
 ] as const
 
-/** `updated_at` is `updated`; of a path, the last name and what it is of. */
+/** `updated_at` becomes `updated`. A path becomes its last two names. */
 export function titleOf(path: string): string {
   const name = path
     .split(".")
@@ -57,11 +57,11 @@ const toneOf = (value: string): Tone => (["good", "bad", "warning"] as const).fi
 interface FieldValueArgs {
   readonly name: string
   readonly value: unknown
-  /** In a cell. */
+  /** One line, for a cell. */
   readonly isBrief?: boolean
 }
 
-/** One value, by what its field is called and what it holds. */
+/** One value, formatted by field name and type. */
 export function FieldValue({ name, value, isBrief = false }: FieldValueArgs): ComponentChildren {
   if (isEmpty(value)) return ""
   if (typeof value === "boolean") return value ? "yes" : "no"
@@ -88,7 +88,7 @@ function numberOf(name: string, value: number): string {
 const uuid = /^[\da-f]{8}-(?:[\da-f]{4}-){3}[\da-f]{12}$/
 const maxBrief = 160
 
-/** One line: an id by its end, fields of an object by their names. */
+/** One line: the end of an id, or an object's fields by name. */
 function Brief({ value }: { readonly value: unknown }) {
   if (typeof value === "string" && uuid.test(value))
     return (
@@ -114,7 +114,7 @@ function Brief({ value }: { readonly value: unknown }) {
 
 const cut = (text: string) => (text.length > maxBrief ? `${text.slice(0, maxBrief)}…` : text)
 
-/** A value whole and exact: what is not text as JSON. */
+/** The exact full value. Values other than text are JSON. */
 export function Value({ value }: { readonly value: unknown }) {
   if (isTime(value)) return <Time value={value} />
   if (typeof value === "object" && value !== null) return <pre>{visible(JSON.stringify(value, null, 2))}</pre>
@@ -122,7 +122,7 @@ export function Value({ value }: { readonly value: unknown }) {
   return <>{brief(value)}</>
 }
 
-/** What people look for comes first, what only programs need last. */
+/** Important fields for people come first, technical fields last. */
 const ranks: readonly RegExp[] = [
   /^(?:title|name)$/,
   /^(?:slug|key|subject|address)$/,
@@ -136,7 +136,10 @@ export const sortByRank = (names: readonly string[]) => [...names].sort((a, b) =
 
 const maxColumns = 7
 
-/** Those of the declared columns that some row has a value in, ids of what opens by itself left out; else what stands first by rank. */
+/**
+ * Returns the declared columns with a value in some row. Leaves out ids of linked rows. Without declared columns, the best
+ * columns by rank.
+ */
 export function columnsFor(rows: readonly Row[], columnNames: readonly string[], opens = false): readonly string[] {
   const filledColumns = columnNames.filter(
     (path, index) => index === 0 || rows.some((row) => !isEmpty(at(row, path.split(" as ")[0] ?? ""))),
@@ -162,7 +165,7 @@ function Nested({ name, rows }: { readonly name: string; readonly rows: readonly
   return <Table label={words(name)} rows={rows} columns={columns} keyOf={(_row, index) => String(index)} />
 }
 
-/** All fields of one: what they hold, and in one line those that hold nothing. `first` stand before the others, which fold. */
+/** All fields of a resource. Empty fields share one line. Fields in `first` come first; the others fold. */
 export function Fields({ row, first }: { readonly row: Row; readonly first?: readonly string[] | undefined }) {
   const names = Object.keys(row)
   const filledNames = names.filter((name) => !isEmpty(row[name]))
@@ -188,12 +191,12 @@ export function Fields({ row, first }: { readonly row: Row; readonly first?: rea
   )
 }
 
-// Text of strangers in which nothing hides: marks that turn or hide what stands beside them are shown by their code.
+// Untrusted text with visible control characters. Marks for direction or hiding are shown by their codes.
 
 const hiding = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu
 const layout = new Set(["\n", "\t", "\r"])
 
-/** As JSON would escape them, so that JSON stays what it is. */
+/** Uses JSON escapes, so JSON text remains valid. */
 export function visible(text: string): string {
   return text.replace(hiding, (sign) => (layout.has(sign) ? sign : escapeSign(sign)))
 }

@@ -19,17 +19,17 @@ export interface VirtualTableArgs<T> {
   readonly rowHeight?: number
 }
 
-/** Pixels. Every browser scrolls this far. */
+/** In pixels. Every browser can scroll this far. */
 const maxHeight = 8_000_000
 
-/** Scrolls more rows than a browser can scroll. A long way moves the rows by the same share of their height. */
+/** Scrolls more rows than a browser can scroll. A long scroll moves the rows by the same share of their height. */
 class Stretched {
-  /** Pixels from the offset of the browser to the offset in the rows. */
+  /** Pixels from the browser's offset to the offset in the rows. */
   shift = 0
   #hidden = 0
   #last = 0
 
-  /** Returns the offset in the rows. A short way moves both offsets by the same pixels. */
+  /** Returns the offset in the rows. A short scroll moves both offsets by the same pixels. */
   offset(of: number, { scrollHeight, clientHeight }: HTMLElement): number {
     const range = scrollHeight - clientHeight
     // The browser rounds heights. The offset is a fraction.

@@ -1,9 +1,9 @@
-// YAML and JSON as an editor colours them, by line: keys, quoted texts, numbers, comments, and texts over several lines as one.
-// It is a tenth of what a parser weighs; what is wrong with a document, the linter says.
+// Line-based syntax colours for YAML and JSON: keys, quoted texts, numbers, comments and block texts. A tenth of the size of a
+// parser. The linter reports errors.
 import { StreamLanguage } from "@codemirror/language"
 
 interface State {
-  /** Indentation of the key whose text goes on below; -1 outside of one. */
+  /** Indentation of the key with a continuing block text; -1 outside a block. */
   block: number
 }
 

@@ -1,5 +1,5 @@
-// The text of a document, YAML 1.2 or JSON, whose every part knows its line; and documents as YAML. Read in the browser, so that
-// a text which takes long to read keeps nobody but its author waiting.
+// Parses a document (YAML 1.2 or JSON) with line positions, and writes YAML. Runs in the browser, so a slow text delays only its
+// author.
 import { type Document, isMap, isScalar, isSeq, LineCounter, type Node, parseDocument, Scalar, stringify, visit } from "yaml"
 import type { Finding } from "./editor.tsx"
 import { isRounded } from "./exact-json.ts"
@@ -10,10 +10,13 @@ export interface Position {
 }
 
 export interface DocumentText {
-  /** undefined where the text cannot be read; the findings say why. */
+  /** Undefined for an unreadable text. The findings contain the reason. */
   readonly value: unknown
   readonly findings: readonly Finding[]
-  /** Where a pointer stands, or a line and column within the text value there; of what is missing, the part that would hold it. */
+  /**
+   * Returns the position of a pointer, or of a line and column inside its text value. For a missing part, the position of its
+   * parent.
+   */
   readonly locate: (pointer: string, inside?: Position) => Position
 }
 

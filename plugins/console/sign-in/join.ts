@@ -1,5 +1,5 @@
-// Joining by the link of an invitation, in a browser. A mailed link proves the address of a person without an account, and
-// opens a session. Everybody else signs in first.
+// Joins an organization by invitation link in a browser. For a person without an account, the mailed link proves the address and
+// opens a session. Other persons sign in first.
 import { z } from "zod"
 import { defineRoute, Name, PublicUrl, UnitsOfWork } from "#core"
 import { networkOf, sessionCookieOf } from "#core/engine"
@@ -53,7 +53,7 @@ export const join = defineRoute({
       await joining.join(work, openInvitation, user, { credentialId: opening.session.id, requestId: request.requestId })
       return { opened: openInvitation, text: opening.text, expires_at: opening.session.expires_at }
     })
-    // A session opened with a key ends with the sign-in of a person.
+    // The sign-in of a person ends a session opened with a key.
     if (text !== undefined) await end(keySessions, request, earlier)
     const { id, slug, name: title } = invitation.organization
     const cookie = text === undefined ? {} : { "Set-Cookie": setCookie(base, sessionCookieOf(base), text, new Date(expires_at)) }

@@ -1,11 +1,11 @@
-// Which pages may open and end sessions: those of the service. Reads the JSON bodies that they send.
+// Only pages of the service may open and end sessions. Reads their JSON bodies.
 
 import { parseCookie, stringifySetCookie } from "cookie"
 import type { z } from "zod"
 import { AppError, type RouteRequest } from "#core"
 import { sessionCookieOf } from "#core/engine"
 
-/** Throws `permission_denied` if the browser names another page than the service's own. Commands name no origin. */
+/** Throws `permission_denied` if the browser reports a page of another site. Commands send no origin. */
 export function refuseForeignPage({ headers }: RouteRequest): void {
   const { origin, host, "sec-fetch-site": site } = headers
   const isForeign = origin !== undefined && !(URL.canParse(origin) && new URL(origin).host === host)

@@ -1,5 +1,5 @@
-// Sign-in with a passkey over HTTP: options for the browser, then its answer. A cookie binds the challenge to the browser.
-// A person who is signed in already gets a fresh sign-in in the same session.
+// Sign-in with a passkey over HTTP: options for the browser, then its response. A cookie binds the challenge to the browser. A
+// signed-in person receives a fresh sign-in in the same session.
 import { z } from "zod"
 import { defineRoute, PublicUrl } from "#core"
 import { sessionCookieOf } from "#core/engine"

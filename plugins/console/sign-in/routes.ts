@@ -1,5 +1,5 @@
-// The session of a browser over HTTP: a code by mail, sign-in by code, link or key, and sign-out. Each sign-in gives the
-// browser a new session text, and ends the session that it had.
+// Browser sessions over HTTP: a code by mail, sign-in by code, link or key, and sign-out. Each sign-in gives the browser a new
+// session text and ends its previous session.
 import { z } from "zod"
 import { AppError, defineRoute, Name, PublicUrl, type RouteRequest } from "#core"
 import { sessionCookieOf } from "#core/engine"
@@ -36,7 +36,7 @@ export const session = defineRoute({
 })
 
 const Address = z.string().trim().max(320).refine(isMailAddress).transform(normalAddress)
-/** A path of the console, and nothing that a browser reads as another host. */
+/** A path of the console. The pattern excludes texts read by browsers as another host. */
 const Place = z
   .string()
   .regex(/^\/console(?:\/[\w.~%!$&'()*+,;=:@-]+)*$/)
@@ -118,7 +118,7 @@ export const signOut = defineRoute({
   },
 })
 
-/** The answer of a sign-in, with the session's cookie. */
+/** The response of a sign-in, with the session's cookie. */
 export function answer(
   base: string,
   cookies: readonly string[],
@@ -128,7 +128,7 @@ export function answer(
   return { status: 204, headers: { "Set-Cookie": [...cookies, cookie], "Cache-Control": "no-store" } }
 }
 
-/** What the browser gets of a session. */
+/** The session data for the browser. */
 export function toResource({ text, session }: OpenedSession) {
   return { text, expires_at: session.expires_at }
 }
@@ -158,7 +158,7 @@ export async function end(sessions: Sessions, request: RouteRequest, bearer: str
   if (bearer !== undefined) await sessions.signOut(credentialsOf(request, bearer)).catch(ignoreEnded)
 }
 
-/** A session that has ended by itself. */
+/** Ignores an already ended session. */
 function ignoreEnded(error: unknown): undefined {
   if (error instanceof AppError && error.code === "unauthenticated") return undefined
   throw error
