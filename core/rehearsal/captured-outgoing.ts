@@ -1,17 +1,17 @@
-// Outgoing mail and calls of a rehearsal: captured in order instead of being sent, calls answered from fixtures.
+// Outgoing mail and calls of a rehearsal. Captured in order instead of sent; fixtures answer the calls.
 import { once } from "node:events"
 import type { CallResponse, OutgoingCall, OutgoingCapture, OutgoingMail } from "../contract/outgoing.ts"
 import { AppError } from "../kernel/errors.ts"
 
-/** Answers a call; undefined where it is not for this fixture. */
+/** Answers a call. Returns undefined if another fixture is responsible. */
 export type CallFixture = (call: OutgoingCall) => Promise<CallResponse | undefined> | CallResponse | undefined
 
 export class CapturedOutgoing implements OutgoingCapture {
   readonly mails: OutgoingMail[] = []
   readonly calls: OutgoingCall[] = []
-  /** Asked in order, the first one that answers. Without an answer the call fails permanently. */
+  /** Tried in order until a fixture answers. Without an answer the call fails permanently. */
   readonly fixtures: CallFixture[] = []
-  /** Called before a mail counts as sent; may throw, as a mail server would refuse. */
+  /** Called before a mail counts as sent. May throw, like a mail server's refusal. */
   onMail: ((mail: OutgoingMail) => Promise<void> | void) | undefined
 
   async mail(mail: OutgoingMail, signal?: AbortSignal): Promise<void> {
@@ -29,7 +29,7 @@ export class CapturedOutgoing implements OutgoingCapture {
     throw new AppError("failed_precondition", message, { reason: "no_fixture", retryable: false })
   }
 
-  /** Forgets what was sent, and the fixtures. */
+  /** Removes captured mails and calls, and the fixtures. */
   clear(): void {
     this.mails.length = 0
     this.calls.length = 0
@@ -38,7 +38,7 @@ export class CapturedOutgoing implements OutgoingCapture {
   }
 }
 
-/** Rejects when the signal aborts first, as a cut connection would. */
+/** Rejects if the signal aborts first, like a lost connection. */
 async function unlessAborted<T>(answer: Promise<T> | T, signal: AbortSignal | undefined): Promise<T> {
   if (!signal) return answer
   signal.throwIfAborted()

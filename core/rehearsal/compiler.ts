@@ -1,5 +1,5 @@
-// The compiler as a service has it, without one: plugins as configured, and the sandbox's own compiler in a child
-// process. Nothing is opened, stored or listened on.
+// The compiler of a service, without the service: configured plugins, and the sandbox's compiler in a child process. Opens no
+// store and no port.
 import { authFacts } from "../bootstrap/auth-facts.ts"
 import { type Declarations, loadDeclarations } from "../bootstrap/plugins.ts"
 import { CrossDocumentRules } from "../contract/lint-rule.ts"
@@ -12,14 +12,14 @@ import { sharedSandbox } from "../pipeline/sandbox/shared-sandbox.ts"
 
 export interface CompiledText {
   readonly compilation: Compilation
-  /** The value that was read; undefined for an invalid text. */
+  /** The parsed value. Undefined for an invalid text. */
   readonly document: unknown
 }
 
 export interface LocalCompiler {
   readonly declarations: Declarations
   compile(text: string): Promise<CompiledText>
-  /** Findings for each file that it has only beside the others, in the order of the files. */
+  /** Returns cross-document findings for each file, in the order of the files. */
   across(files: readonly FileAmongOthers[]): Finding[][]
   stop(): Promise<void>
 }
@@ -27,16 +27,16 @@ export interface LocalCompiler {
 export interface LocalCompilerArgs {
   readonly config: CoreConfig
   readonly root: string
-  /** Variables; MILLRACE_ORGANIZATION names the organization that the documents are for. */
+  /** Environment variables. MILLRACE_ORGANIZATION is the organization of the documents. */
   readonly env: NodeJS.ProcessEnv
 }
 
-/** Throws BootError where plugins are refused. */
+/** Throws BootError if plugins are refused. */
 export async function openCompiler({ config, root, env }: LocalCompilerArgs): Promise<LocalCompiler> {
   return compilerFor(await loadDeclarations({ config, root }), config, env["MILLRACE_ORGANIZATION"] || undefined)
 }
 
-/** `organization` is the slug that the documents are for; without one, datasets of any are taken. */
+/** `organization`: slug of the documents' organization. Without it, datasets of any organization are accepted. */
 export function compilerFor(declarations: Declarations, config: CoreConfig, organization?: string): LocalCompiler {
   const sandbox = sharedSandbox(config.sandbox)
   const environment: CompileEnvironment = {

@@ -1,5 +1,5 @@
-// The pipeline test harness: one organization of a rehearsal, pipelines made from documents, events put through them as
-// their senders would send them, and everything that each left behind, the deferred work included.
+// The pipeline test harness: one organization of a rehearsal. Creates pipelines from documents, sends events as their senders
+// would, and collects all effects, including those of deferred work.
 import { setTimeout as pause } from "node:timers/promises"
 import type { Runtime } from "../bootstrap/runtime.ts"
 import { AuthModes, type InboundRequest, type SignArgs, type SignedParts } from "../contract/auth-mode.ts"
@@ -24,18 +24,18 @@ import type { Rehearsal } from "./rehearsal.ts"
 export interface MadePipeline {
   readonly stored: StoredPipeline
   readonly url: string
-  /** undefined where the auth mode has none. */
+  /** Undefined if the auth mode has no secret. */
   readonly secret: string | undefined
 }
 
 export interface SentEvent {
   readonly method: string
-  /** The whole URL as the sender called it; otherwise the pipeline's own, with `query`. */
+  /** Full URL of the request. Default: the pipeline's URL with `query`. */
   readonly url?: string | undefined
   readonly headers: Readonly<Record<string, string>>
   readonly query: Readonly<Record<string, string>>
   readonly body: Buffer
-  /** Sign it with that secret, or not at all. */
+  /** Secret for the signature. Undefined: unsigned. */
   readonly signWith: { readonly secret: string; readonly at?: string | undefined } | undefined
 }
 
@@ -53,7 +53,7 @@ export interface Broadcast {
   readonly public: boolean
 }
 
-/** What one event left behind; `rows` are those of every event of the harness so far, in the order of their first write. */
+/** Effects of one event. `rows` contains the rows of all events of the harness so far, in the order of first writes. */
 export interface EventOutcome {
   readonly entry: JournalEntry
   readonly response: { readonly status: number; readonly headers: Readonly<Record<string, string>>; readonly body: Json }
@@ -63,7 +63,7 @@ export interface EventOutcome {
   readonly broadcasts: readonly Broadcast[]
 }
 
-/** Real time after which deferred work counts as stuck. */
+/** Real time before deferred work counts as stuck. */
 const maxSettleMs = 30_000
 
 export class PipelineHarness {
@@ -78,12 +78,12 @@ export class PipelineHarness {
     this.caller = caller
   }
 
-  /** A harness in an organization of that slug; a fresh one each time. */
+  /** Creates a harness in a new organization with this slug. */
   static async in(rehearsal: Rehearsal, organization: string): Promise<PipelineHarness> {
     return new PipelineHarness(rehearsal, await rehearsal.createOrganization(organization))
   }
 
-  /** A harness in the organization that the documents name their datasets by (`acme.leads`), or that MILLRACE_ORGANIZATION names. */
+  /** Creates a harness in the organization of the documents' datasets (`acme.leads`) or of MILLRACE_ORGANIZATION. */
   static async for(rehearsal: Rehearsal, documents: readonly PipelineDocument[]): Promise<PipelineHarness> {
     const engine = rehearsal.runtime.container.get(PipelineEngine)
     const compiled = await Promise.all(documents.map((document) => engine.compile(document)))
@@ -92,7 +92,10 @@ export class PipelineHarness {
     return new PipelineHarness(rehearsal, await rehearsal.createOrganization(owner ?? (process.env["MILLRACE_ORGANIZATION"] || undefined)))
   }
 
-  /** Active, with the secret as given or as the auth mode's tests use it. Throws AppError when it is refused. */
+  /**
+   * Creates an active pipeline with the passed secret or the test secret of its auth mode. Throws AppError if the document is
+   * refused.
+   */
   async make(document: PipelineDocument, given?: string): Promise<MadePipeline> {
     const sender = senderOf(this.rehearsal.runtime, document)
     const secret = sender?.hasSecret && !isFedFromInside(document.source_kind) ? (given ?? sender.testSecret) : undefined
@@ -106,8 +109,8 @@ export class PipelineHarness {
   }
 
   /**
-   * The names, in lower case, of the headers and query parameters that the sender's proof stands in. undefined where only
-   * the sender can sign; empty where the pipeline has no secret.
+   * Returns the names of headers and query parameters of the sender's proof, in lower case. Undefined if only the real sender can
+   * sign. Empty if the pipeline has no secret.
    */
   async proofNames(document: PipelineDocument, event: SentEvent): Promise<readonly string[] | undefined> {
     const sender = senderOf(this.rehearsal.runtime, document)
@@ -123,7 +126,7 @@ export class PipelineHarness {
     }
   }
 
-  /** Sends one event and waits until nothing of it is left to do. */
+  /** Sends one event and waits until all its work is done. */
   async send(pipeline: MadePipeline, event: SentEvent): Promise<EventOutcome> {
     const { outgoing, runtime } = this.rehearsal
     outgoing.mails.length = 0
@@ -147,7 +150,7 @@ export class PipelineHarness {
     return { entry, response, rows, mails: [...outgoing.mails], calls: [...outgoing.calls], broadcasts: this.#broadcasts() }
   }
 
-  /** Connects the integrations that the steps of a document name, so that they can be called. */
+  /** Connects the integrations named in the steps of a document. */
   async connectNamed(
     { pipeline, handlers }: Pick<PipelineDocument, "pipeline" | "handlers">,
     credentialsOf: (slug: string) => { base_url: string; headers?: Record<string, string> } = (slug) => ({
@@ -195,7 +198,7 @@ export class PipelineHarness {
     return { status: reply.status, headers: reply.headers, body: reply.body }
   }
 
-  /** Waits for deferred steps, jobs and commits; the clock is moved on to the next try where one waits for its time. */
+  /** Waits for deferred steps, jobs and commits. Moves the clock to the next try of a waiting step. */
   async settle(): Promise<void> {
     const { clock, runtime } = this.rehearsal
     const queue = runtime.container.get(JobQueue) as DurableQueue
@@ -216,7 +219,7 @@ export class PipelineHarness {
     }
   }
 
-  /** All of the organization, oldest first. */
+  /** Returns all entries of the organization, oldest first. */
   #entries(): Promise<JournalEntry[]> {
     return this.rehearsal.runtime.container
       .get(Store)
@@ -255,17 +258,17 @@ export function asJson(text: string): Json {
   return jsonOrText(text) as Json
 }
 
-// The sender of a tried event: it signs, by the auth mode's own rules, as the real one would.
+// The sender of a rehearsed event. Signs like the real sender, by the rules of the auth mode.
 
 interface Sender {
   readonly hasSecret: boolean
-  /** What the auth mode's tests use. */
+  /** Secret of the auth mode's tests. */
   readonly testSecret: string
-  /** Throws `unimplemented` where only the real sender can sign. */
+  /** Throws `unimplemented` if only the real sender can sign. */
   sign(secret: string, request: InboundRequest, pipeline: SignArgs<unknown, TokenRecord>["pipeline"]): Promise<SignedParts>
 }
 
-/** undefined where there is no such auth mode. */
+/** Returns undefined for an unknown auth mode. */
 function senderOf(
   { registry, container }: Runtime,
   { auth_mode, auth_config }: Pick<PipelineDocument, "auth_mode" | "auth_config">,

@@ -1,18 +1,18 @@
-// Whether a value is what a test expects, and if not, where it differs.
+// Compares a value with the expectation of a test, and lists the differences.
 import { isDeepStrictEqual } from "node:util"
 import type { Json } from "../contract/collection.ts"
 
 export interface Difference {
-  /** Where, such as `response.body.ok` or `emails[0].subject`. */
+  /** Path, such as `response.body.ok` or `emails[0].subject`. */
   readonly at: string
-  /** undefined: nothing was expected to be there. */
+  /** Undefined: no expected value. */
   readonly expected: Json | undefined
-  /** undefined: nothing is there. */
+  /** Undefined: no actual value. */
   readonly actual: Json | undefined
   readonly note?: string
 }
 
-/** Objects match where they hold at least the expected fields; lists match element by element and in length. */
+/** An object matches if it has at least the expected fields. Lists match by length and element. */
 export function differences(expected: Json, actual: Json | undefined, at: string): Difference[] {
   const matcher = matcherOf(expected)
   if (matcher) return matcher(actual) ? [] : [{ at, expected, actual }]
@@ -38,10 +38,10 @@ function child(at: string, key: string): string {
   return /^[\w$-]+$/.test(key) ? `${at}.${key}` : `${at}[${JSON.stringify(key)}]`
 }
 
-/** What `$any` may ask for. */
+/** Values of `$any`. */
 export const kinds = ["string", "number", "boolean", "object", "list", "absent"]
 
-/** Objects of one field that stand for values: how each is written, and what it fits. */
+/** Matchers: objects with one field for a class of values. Each with its notation and meaning. */
 export const matchers: Readonly<Record<string, { readonly written: string; readonly fits: string }>> = {
   $contains: { written: "{ $contains: text }", fits: "A string that contains this one; a list with a matching element." },
   $matches: { written: "{ $matches: regex }", fits: "A string that matches the regular expression." },
@@ -54,14 +54,14 @@ export const matcherNames = Object.keys(matchers)
 
 type Matcher = (actual: Json | undefined) => boolean
 
-/** Name and value of an object whose one field begins with `$`. */
+/** Returns name and value of an object with a single `$` field. */
 export function writtenMatcher(expected: Json): readonly [name: string, value: Json] | undefined {
   if (typeof expected !== "object" || expected === null || Array.isArray(expected)) return undefined
   const [entry, ...others] = Object.entries(expected)
   return entry?.[0].startsWith("$") && others.length === 0 ? entry : undefined
 }
 
-/** Throws for one that is not known; files that hold such are not run. */
+/** Throws for an unknown matcher. Files with unknown matchers are not run. */
 function matcherOf(expected: Json): Matcher | undefined {
   const written = writtenMatcher(expected)
   if (!written) return undefined

@@ -1,5 +1,5 @@
-// A service to try pipelines in: the real engine on a temporary folder, no server, no network, a clock that is moved by
-// hand. Each harness has an organization of its own, so that nothing of one try reaches another.
+// A temporary service for trying pipelines: the real engine on a temporary folder, with a manual clock, without server and
+// network. Each harness has its own organization, so tries are independent.
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -22,14 +22,14 @@ import { CapturedOutgoing } from "./captured-outgoing.ts"
 
 export interface RehearsalArgs {
   readonly config: CoreConfig
-  /** What relative plugin folders are relative to. */
+  /** Base of relative plugin folders. */
   readonly root: string
   readonly plugins?: readonly AnyPlugin[]
-  /** Lowest level of the log lines that are kept; default `warn`. */
+  /** Lowest recorded log level; default: `warn`. */
   readonly logLevel?: string
 }
 
-/** The organization that rehearsed pipelines belong to, where their documents name none. */
+/** The organization of documents without an organization. */
 const defaultOrganization = "default"
 
 export class Rehearsal {
@@ -37,7 +37,7 @@ export class Rehearsal {
   readonly clock: MovableClock
   readonly outgoing: CapturedOutgoing
   readonly broadcasts: CapturedBroadcasts
-  /** What was logged so far, one JSON object a line. */
+  /** Recorded log lines, one JSON object each. */
   readonly logged: string[]
   readonly #folder: string
 
@@ -59,7 +59,7 @@ export class Rehearsal {
     const log = createLog(logLevel, { write: (line) => void logged.push(line) })
     const sandbox = sharedSandbox(config.sandbox)
     try {
-      // Loaded here: the commands that only read documents come by this file as well.
+      // Imported here, because commands for reading documents also load this file.
       const { buildRuntime } = await import("../bootstrap/runtime.ts")
       const runtime = await buildRuntime({
         config: tried(config, folder),
@@ -83,17 +83,14 @@ export class Rehearsal {
     }
   }
 
-  /**
-   * A caller who may do everything in a new organization, whose gates are open; an earlier organization with that slug
-   * gives way.
-   */
+  /** Creates a new organization with open gates and an owner. An earlier organization with the slug gives way. */
   async createOrganization(slug = defaultOrganization): Promise<Caller> {
     const ids = this.runtime.container.get(Ids)
     const caller: Caller = {
       organization: { id: ids.uuid(), slug, name: "Rehearsal" },
       role: "owner",
       scopes: undefined,
-      // A service, as a key of a deployment is: a rehearsal tries what a person or a file may do.
+      // A service, like a key of a deployment. A rehearsal tries actions permitted for persons and files.
       credential: { id: ids.uuid(), kind: "api_key", manager: false },
       user: undefined,
       surface: "internal",
@@ -105,7 +102,7 @@ export class Rehearsal {
     return caller
   }
 
-  /** Makes or reads what a plugin offers for rehearsals. Throws BootError where none offers it. */
+  /** Calls a fixture of a plugin. Throws BootError if no plugin provides the fixture. */
   async fixture<K extends keyof RehearsalFixtures>(
     caller: Caller,
     name: K,
@@ -124,7 +121,7 @@ export class Rehearsal {
     return await run(context, ...given)
   }
 
-  /** One call of an operation by its name; throws AppError as the operation does. */
+  /** Calls an operation by name. Throws AppError like the operation. */
   async invoke<T = Record<string, Json>>(caller: Caller, name: string, input: unknown): Promise<T> {
     const operation = this.runtime.registry.get(Operations, name)
     if (!operation) throw new BootError([`The operation "${name}" does not exist: its plugin is not loaded.`])
@@ -143,7 +140,7 @@ export class Rehearsal {
   }
 }
 
-/** As configured, but for what would reach outside the folder, or refuse events for being many. */
+/** Returns the configuration without effects outside the folder and without limits on event counts. */
 function tried(config: CoreConfig, folder: string): CoreConfig {
   return {
     ...config,
@@ -155,12 +152,12 @@ function tried(config: CoreConfig, folder: string): CoreConfig {
     server: { ...config.server, public_url: "https://millrace.test" },
     inbound: { ...config.inbound, rejected_entries_per_minute: 1_000_000 },
     jobs: { ...config.jobs, poll_ms: 20 },
-    // Time is moved on for retries; what was told before must still be there to be looked at.
+    // The clock moves far ahead for retries. Earlier messages must remain readable.
     live: { ...config.live, keep_ms: 1_000_000_000_000 },
   }
 }
 
-/** Live messages in place of subscribers: each that was committed and new, however soon the store forgets it. */
+/** Captures live messages instead of subscribers: each new committed message, independent of its expiry in the store. */
 export class CapturedBroadcasts {
   readonly #heard: { readonly organization: string; readonly message: LiveMessageDocument }[] = []
 
@@ -168,7 +165,7 @@ export class CapturedBroadcasts {
     this.#heard.push({ organization, message })
   }
 
-  /** Of one organization, with the copies for anonymous viewers, in the order of their ids. */
+  /** Messages of one organization in the order of their ids, including copies for anonymous viewers. */
   of(organization: string): LiveMessageDocument[] {
     return this.#heard
       .filter((one) => one.organization === organization)

@@ -1,5 +1,5 @@
-// The document of a pipeline's tests, `NAME.test.yaml` beside `NAME.yaml`: events as their senders send them, and what
-// must be left behind. The JSON Schema that editors use is generated from here.
+// The document of a pipeline's tests, `NAME.test.yaml` beside `NAME.yaml`: events as senders send them, and their expected
+// effects. The JSON Schema for editors is generated from here.
 import { z } from "zod"
 import { AnyJson } from "../contract/fields.ts"
 import { matchers } from "./matching.ts"

@@ -1,4 +1,4 @@
-// A whole service on a temporary folder, with real parts, for tests of plugins.
+// A full service on a temporary folder, with real parts, for tests of plugins.
 import { createHmac } from "node:crypto"
 import { mkdtempSync, readFileSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -19,51 +19,57 @@ import { CapturedOutgoing } from "../rehearsal/captured-outgoing.ts"
 import { CapturedBroadcasts } from "../rehearsal/rehearsal.ts"
 import { Invoker } from "../surface/invoke.ts"
 
-/** What a test service is started with; every field may be left out. */
+/** Options of a test service. All fields are optional. */
 export interface TestHostOptions {
-  /** Plugins beside the shipped ones. */
+  /** Plugins besides the shipped plugins. */
   readonly plugins?: readonly AnyPlugin[]
-  /** Settings by variable name, as an operator would give them (`MILLRACE_INBOUND_MAX_BODY_BYTES`). */
+  /** Settings by variable name, as set by an operator (`MILLRACE_INBOUND_MAX_BODY_BYTES`). */
   readonly env?: Readonly<Record<string, string>>
-  /** In place of one that runs as the system's does until `host.clock` moves it. */
+  /** Replaces the default clock. The default clock follows the system until `host.clock` moves it. */
   readonly clock?: Clock
-  /** Mail and calls that go through the service are kept for `host.mails` and `host.calls`, and not sent; false: they go out as a service sends them. A plugin's own `fetch` calls in any case. */
+  /**
+   * True: mail and calls through the service are captured in `host.mails` and `host.calls` instead of sent. False: they are sent.
+   * Direct `fetch` calls of a plugin are always sent.
+   */
   readonly capture?: boolean
-  /** A folder to use and keep; otherwise one is made and removed. */
+  /** A permanent data folder. Default: a temporary folder. */
   readonly dataDir?: string
-  /** Load the pipelines that ship with the project. */
+  /** Loads the pipelines shipped with the project. */
   readonly shippedPipelines?: boolean
-  /** Processes of its own for schemas and transforms, with logs and metrics, as a service has them; otherwise the test services of a process share theirs, which is faster. */
+  /**
+   * Starts separate processes for schemas and transforms, with logs and metrics, as in a service. By default the test services of
+   * a process share them. Sharing is faster.
+   */
   readonly ownSandbox?: boolean
 }
 
-/** A service that runs for a test, and what a test does with it. */
+/** A running service for a test, with functions for tests. */
 export interface TestHost {
   readonly url: string
   readonly dataDir: string
   readonly adminKey: string
   readonly organization: { readonly id: string; readonly slug: string }
   readonly runtime: Runtime
-  /** What was logged so far, one JSON object a line. */
+  /** Recorded log lines, one JSON object each. */
   readonly logged: readonly string[]
-  /** Moves time: `move(ms)` runs the timers it passes, `set(time)` has wall time stand. */
+  /** Moves time: `move(ms)` runs the timers in between, `set(time)` stops wall time at this value. */
   readonly clock: MovableClock
-  /** What calls are answered (`outgoing.fixtures`); one that none answers fails, and nothing is sent. */
+  /** Answers to calls (`outgoing.fixtures`). An unanswered call fails, and no call leaves the process. */
   readonly outgoing: CapturedOutgoing
   readonly mails: readonly OutgoingMail[]
   readonly calls: readonly OutgoingCall[]
-  /** Live messages of the organization since the service was started, oldest first. */
+  /** Live messages of the organization since the start of the service, oldest first. */
   broadcasts(channel?: string): Promise<readonly Broadcast[]>
-  /** Posts an event to a pipeline's endpoint, as its sender would; `event` is sent as JSON, a text as it is. */
+  /** Posts an event to a pipeline's endpoint like a sender. Objects are sent as JSON, texts unchanged. */
   send<T = Record<string, unknown>>(
     pipeline: { readonly inbound_url: string | null },
     event: unknown,
     options?: SendOptions,
   ): Promise<ApiResponse<T>>
-  /** Calls an operation by its name with the admin key, without HTTP. Throws AppError as it does. */
+  /** Calls an operation by name with the admin key, without HTTP. Throws AppError like the operation. */
   invoke<T = Record<string, unknown>>(operation: string, input: unknown, options?: { readonly key?: string }): Promise<T>
   get<T>(key: Key<T>): T
-  /** One call of the API with the admin key (or `key`); JSON in and out. */
+  /** Sends an API request with the admin key (or `key`), with JSON bodies. */
   api<T = Record<string, unknown>>(
     method: string,
     path: string,
@@ -73,31 +79,31 @@ export interface TestHost {
   stop(): Promise<void>
 }
 
-/** What a call over HTTP was answered, its JSON parsed. */
+/** Response of an HTTP call with parsed JSON. */
 export interface ApiResponse<T> {
   readonly status: number
   readonly body: T
   readonly headers: Headers
 }
 
-/** How an event is sent. */
+/** Options for sending an event. */
 export interface SendOptions {
   readonly headers?: Readonly<Record<string, string>>
-  /** Signs the body as `hmac_sha256` does, with the secret that creating the pipeline showed. */
+  /** Signs the body as in `hmac_sha256`, with the secret returned at creation of the pipeline. */
   readonly secret?: string
 }
 
-/** A live message as subscribers get it. */
+/** A live message as received by subscribers. */
 export interface Broadcast {
   readonly channel: string
   readonly event: string
   readonly data: Json
 }
 
-/** A machine that runs tests may stand still for seconds: what a service would answer 503 then is not what they are about. */
+/** A test machine may pause for seconds. A 503 response after a pause is outside the scope of these tests. */
 const storagePatience = { leaseMs: 30_000, readMs: 30_000 }
 
-/** Boots a service on a free port, with the shipped plugins, all of `plugins/`, and those of `options`. The caller stops it. */
+/** Boots a service on a free port with the plugins in `plugins/` and in `options`. The caller stops the service. */
 export async function testHost(options: TestHostOptions = {}): Promise<TestHost> {
   const dataDir = options.dataDir ?? mkdtempSync(join(tmpdir(), "millrace-test-"))
   const own = {

@@ -1,5 +1,5 @@
-// The contract of action types, as tests: what the engine, the journal and authors of pipelines rely on. Called in a
-// test file, it declares a group of tests for the runner that the file is run by.
+// The contract of action types as tests. The engine, the journal and pipeline authors rely on it. A call in a test file declares
+// a group of tests for the current test runner.
 import type { AnyAction } from "../../contract/action.ts"
 import type { AnyPlugin } from "../../contract/registrar.ts"
 import { isRecord } from "../../kernel/json.ts"
@@ -17,7 +17,7 @@ import { type ContractContext, type ContractOptions, documentOf, type Subject, s
 
 export type { ContractContext, ContractOptions }
 
-/** The functions of a test runner that declare tests, as mocha and node:test have them. */
+/** The declaring functions of a test runner, as in mocha and node:test. */
 export interface TestRunner {
   describe(title: string, body: () => void): unknown
   it(title: string, body: () => Promise<void>): unknown
@@ -25,18 +25,18 @@ export interface TestRunner {
   after(body: () => Promise<void>): unknown
 }
 
-/** For one test, at least: services start and stop in it. */
+/** Minimum timeout of a test. Services start and stop within a test. */
 const timeoutMs = 120_000
 
 /**
- * Declares the tests that every action type is to pass: its examples run, give what it declares and call others through
- * the service only; unknown fields are refused; a retry after a crash repeats no more than it says (`idempotency`); its
- * deadline is obeyed; secrets in its config stay out of journal, logs and errors; another organization's resources are
- * unreachable; nothing is left behind when the service has stopped. Takes an action type, or the plugin that declares it.
+ * Declares the tests for every action type. Its examples run, return the declared result and call other systems only through the
+ * service. Unknown fields are refused. A retry after a crash repeats only effects permitted by `idempotency`. The action obeys
+ * its deadline. Secrets in its config stay out of journal, logs and errors. Resources of other organizations are unreachable. A
+ * stopped service leaves no handles or listeners. Takes an action type or its plugin.
  *
- * A secret is what stands in a field that the log would cut for its name, at any depth. One is made up; where the schema
- * refuses that, an example must give one of at least 6 characters. What is left behind once and after a repetition is
- * compared as JSON, less words of 16 characters and more and numbers of 12 digits and more: ids and times.
+ * A secret is the value of a field redacted by the log, at any depth. The tests use a generated value. If the schema refuses it,
+ * an example must provide a secret of at least 6 characters. Effects of a single run and of a repetition are compared as JSON.
+ * Words from 16 characters and numbers from 12 digits are ignored: ids and times.
  */
 export function contractOf(given: AnyAction | AnyPlugin, options: ContractOptions & { readonly runner?: TestRunner } = {}): void {
   const { runner = globalRunner(), ...rest } = options
@@ -76,7 +76,7 @@ function declare(subject: Subject, { describe, it, before, after }: TestRunner):
     promise("leaves no handle and no listener behind, started and stopped twice", async () => {
       await useOnce(fixture())
       await close()
-      // What the first life left is there once for all, such as a module that was loaded.
+      // Remains of the first run, such as loaded modules, exist once and are no leak.
       const held = await heldAtRest()
       await liveOnce(subject)
       await expectNothingLeft(held)
@@ -91,13 +91,13 @@ function crashTitle({ idempotency }: AnyAction): string {
     : "leaves nothing behind when it fails"
 }
 
-/** With the time that it takes, where the runner asks for it as mocha does. */
+/** Sets the timeout if the runner supports it like mocha. */
 function patient(body: () => Promise<void>): () => Promise<void> {
   return function (this: { timeout?: unknown } | undefined) {
     if (typeof this?.timeout === "function") {
       const timeout = this.timeout.bind(this) as (milliseconds?: number) => unknown
       const given = timeout()
-      // 0 is none at all.
+      // 0 disables the timeout.
       if (!(given === 0 || Number(given) > timeoutMs)) timeout(timeoutMs)
     }
     return body()
@@ -118,7 +118,7 @@ function globalRunner(): TestRunner {
 
 const unknown = "no_such_field"
 
-/** "Unknown fields are refused": a misspelt one would be ignored without a word, and what it was to do would not happen. */
+/** "Unknown fields are refused": otherwise a misspelt field is ignored silently and has no effect. */
 async function refusesUnknownFields(fixture: ContractFixture): Promise<void> {
   const { action } = fixture.subject
   const engine = fixture.rehearsal.runtime.container.get(PipelineEngine)
@@ -132,7 +132,7 @@ async function refusesUnknownFields(fixture: ContractFixture): Promise<void> {
   if (open.length > 0) violation(`Objects within its config ignore unknown fields, at ${open.join(", ")}; make them z.strictObject.`)
 }
 
-/** Pointers of the objects that name their fields and take others too. */
+/** Returns pointers of objects with named fields and additional fields. */
 function openObjects(schema: Schema, root: Schema, pointer: string, seen: Set<Schema>): string[] {
   if (seen.has(schema)) return []
   seen.add(schema)

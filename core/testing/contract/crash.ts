@@ -1,5 +1,5 @@
-// "Retried after a crash it does not repeat its effect, where it says so": the process is taken to die after the
-// action did what it does and before anyone noted that it had, which is the one moment that a retry cannot know of.
+// "Retried after a crash, the action does not repeat its effect" (by its `idempotency`). Simulates a crash after the effect and
+// before its record. A retry cannot detect this moment.
 import { isDeepStrictEqual } from "node:util"
 import type { ActionExample } from "../../contract/action.ts"
 import type { Document } from "../../contract/collection.ts"
@@ -37,7 +37,7 @@ export async function survivesCrash(fixture: ContractFixture, example: ActionExa
     const { documents } = await effectsOf(site, pipeline, before)
     const left = Object.keys(documents).filter((name) => documents[name]?.length)
     if (left.length > 0) violation(`A failed execution left documents in ${left.join(", ")}; a commit action only stages writes.`)
-    // The event is run again, by its sender or by hand; what was remembered of the first try may have to be given up.
+    // The sender or a person runs the event again. Locks of the first try may have to expire.
     fixture.rehearsal.clock.move(laterMs)
     await site.replay(pipeline, outcome.entry)
   } else stepDone(outcome)
@@ -52,7 +52,7 @@ function compare(idempotency: "exactly_once" | "idempotency_key", once: Effects,
     const [left, expected] = [again.documents[name] ?? [], once.documents[name] ?? []]
     if (left.length !== expected.length)
       violation(`It leaves ${left.length} documents in ${name} ${told}, and ${expected.length} when nothing happens.`)
-    // One that acts again may note that it did.
+    // An action with a repeated effect may record it.
     if (idempotency === "exactly_once")
       violation(`It leaves ${left.join(", ")} in ${name} ${told}, and ${expected.join(", ")} when nothing happens.`)
   }
@@ -72,10 +72,10 @@ function compare(idempotency: "exactly_once" | "idempotency_key", once: Effects,
   if (keys(again.calls) !== keys(once.calls)) violation(`Its calls carry another Idempotency-Key ${told}; send \`context.idempotencyKey\`.`)
 }
 
-// What an action left behind, in a form that can be compared between two organizations that it ran in.
+// The effects of an action, comparable between two organizations.
 
 interface Effects {
-  /** By collection, in order: documents that were made, changed or removed. */
+  /** Created, changed or removed documents by collection, in order. */
   readonly documents: Readonly<Record<string, readonly string[]>>
   readonly mails: readonly OutgoingMail[]
   readonly calls: readonly OutgoingCall[]
@@ -83,13 +83,13 @@ interface Effects {
 
 const journal: ReadonlySet<string> = new Set(journalCollections.map(({ name }) => name))
 
-/** Ids, times, keys and what is encrypted; what people and programs call things is shorter. */
+/** Generated ids, times, keys and encrypted values. Names for people and programs are shorter. */
 const generated = /[\w:.+/=-]{16,}|\d{12,}/g
 
 /**
- * What the events of a pipeline left behind since `before`, beside the record of themselves. Two documents count as the
- * same when their JSON is, but for words of 16 characters and more, numbers of 12 digits and more, and what the
- * organization is called: ids are generated and times pass. Of what the journal says of other pipelines, only how much counts.
+ * Returns the effects of a pipeline's events since `before`, without their own journal entries. Two documents are equal if their
+ * JSON is equal. Words from 16 characters, numbers from 12 digits and the organization's slug are ignored, because ids and times
+ * differ. Journal entries of other pipelines are only counted.
  */
 async function effectsOf(site: FixtureOrganization, { stored }: MadePipeline, before: Holdings): Promise<Effects> {
   const { mails, calls } = site.harness.rehearsal.outgoing

@@ -1,11 +1,11 @@
-// "Its deadline is obeyed": nobody answers, the step's time runs out, and the action ends when its signal says so.
+// "Its deadline is obeyed": a call stays unanswered, the step times out, and the action ends after its abort signal.
 import { setTimeout as pause } from "node:timers/promises"
 import type { ActionExample } from "../../contract/action.ts"
 import { type ContractFixture, violation, whileWatched } from "./fixture.ts"
 import { stepOf } from "./subject.ts"
 
 const deadlineMs = 300
-/** What an action that is told to stop may take to do so, on a machine that is busy. */
+/** Maximum time for an aborted action to end on a busy machine. */
 const graceMs = 10_000
 const stepMs = 20
 
@@ -44,7 +44,7 @@ async function within(milliseconds: number, work: Promise<unknown>, otherwise: s
   }
 }
 
-/** In steps: while the machine stands still, or this process has no turn, nothing could have ended. */
+/** Waits in steps. While the machine or this process is suspended, the action could not end. */
 async function passed(milliseconds: number, signal: AbortSignal): Promise<"late"> {
   for (let left = milliseconds; left > 0; left -= stepMs) await pause(stepMs, undefined, { signal })
   return "late"

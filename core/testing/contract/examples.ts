@@ -1,4 +1,4 @@
-// "Its examples compile and run", what they give is what the action declares, and what they call goes through the service.
+// "Its examples compile and run": their results match the declaration, and their calls go through the service.
 import { AsyncLocalStorage } from "node:async_hooks"
 import { subscribe, unsubscribe } from "node:diagnostics_channel"
 import type { ClientRequest } from "node:http"
@@ -40,18 +40,18 @@ export async function runsExample(fixture: ContractFixture, example: ActionExamp
   }
 }
 
-// Calls that an action makes past the service: no test can answer them, nothing keeps them to public addresses, and they
-// are really made wherever the action is tried. Node tells of each request that its `fetch` and `http` begin.
+// Detects direct calls of an action. Tests cannot answer them, the check for public addresses does not apply, and a rehearsal
+// really sends them. Node reports each request of `fetch` and `http`.
 
 const fetching = "undici:request:create"
 const requesting = "http.client.request.start"
 
-/** What `during` gave, and the hosts that the action called by itself in the course of it. */
+/** Returns the result of `during` and the hosts of the action's direct calls. */
 async function withOwnCalls<T>(action: AnyAction, during: () => Promise<T>): Promise<{ result: T; called: string[] }> {
   const running = new AsyncLocalStorage<true>()
   const called: string[] = []
   const note = (host: string) => {
-    // Others in this process may call whom they like.
+    // Other code in this process may call freely.
     if (running.getStore()) called.push(host)
   }
   const onFetch = (message: unknown) => note(String((message as { request: { origin: unknown } }).request.origin))

@@ -1,5 +1,5 @@
-// Where an action is tried: the real engine on a temporary folder, mail and calls kept, and as many organizations as a
-// promise needs.
+// The environment of a contract test: the real engine on a temporary folder, captured mail and calls, and any number of
+// organizations.
 
 import { AssertionError } from "node:assert"
 import { randomBytes } from "node:crypto"
@@ -21,7 +21,7 @@ import { documentOf, eventFor, pluginFor, type StepDocument, type Subject } from
 export class ContractFixture {
   readonly subject: Subject
   readonly rehearsal: Rehearsal
-  /** Ids of the plugins under test: the action's, and those given beside it. */
+  /** Ids of the plugins under test: the action's plugin and additional plugins. */
   readonly tried: ReadonlySet<string>
   #organizations = 0
 
@@ -41,14 +41,14 @@ export class ContractFixture {
       violation(`There is another action type "${action.type}" among the plugins that are loaded.`)
     const plugins = declared ? given : [...given, pluginFor(action)]
     const rehearsal = await Rehearsal.open({ config, root: frameworkRoot, plugins, logLevel: "trace" })
-    // A plugin may make its actions as it registers.
+    // A plugin may create its actions during registration.
     const loaded = rehearsal.runtime.registry.get(Actions, action.type) ?? action
     const fixture = new ContractFixture({ ...subject, action: loaded }, rehearsal, given)
     fixture.answerCalls()
     return fixture
   }
 
-  /** Calls and mails as they are answered unless a promise says otherwise. */
+  /** Resets the captured calls and mails, and installs the default answers. */
   answerCalls(): void {
     const { outgoing } = this.rehearsal
     outgoing.clear()
@@ -56,25 +56,25 @@ export class ContractFixture {
     outgoing.fixtures.push(() => ({ status: 200, headers: { "content-type": "application/json" }, body: "{}" }))
   }
 
-  /** An organization that nobody has used before; `bare`: nothing is prepared in it. */
+  /** Creates a new organization. `bare`: without preparation. */
   async site({ bare = false }: { bare?: boolean } = {}): Promise<FixtureOrganization> {
     return new FixtureOrganization(this, await PipelineHarness.in(this.rehearsal, `contract-${++this.#organizations}`), bare)
   }
 }
 
-/** Longer than areas gather what they follow. */
+/** Longer than the collection time of follow-up work in areas. */
 const followMs = 15_000
 
 /** Documents by collection. */
 export type Holdings = Readonly<Record<string, readonly Document[]>>
 
-/** What one organization has, and what its events do. */
+/** One organization: its data and the effects of its events. */
 export class FixtureOrganization {
   readonly fixture: ContractFixture
   readonly harness: PipelineHarness
-  /** Stands in the credentials of integrations that are connected here. */
+  /** Part of the credentials of connected integrations. */
   readonly secret = canary()
-  /** What nobody else can know: by these a document that all organizations could read is told to be of this one. */
+  /** Texts known only to this organization. A document readable by all organizations belongs to it if it contains one of them. */
   readonly marks: string[]
   readonly #bare: boolean
   #prepared = false
@@ -90,12 +90,12 @@ export class FixtureOrganization {
     return this.harness.caller.organization
   }
 
-  /** Where integrations that are connected here begin. */
+  /** Base URL of integrations connected here. */
   integrationUrl(slug: string): string {
     return `${integrationUrl(slug)}/${this.organization.slug}`
   }
 
-  /** A pipeline of that one step. Throws AppError where it is refused. */
+  /** Creates a pipeline with this single step. Throws AppError if it is refused. */
   async make(step: StepDocument): Promise<MadePipeline> {
     const document = documentOf(step, this.fixture.subject.options)
     if (!this.#bare) {
@@ -113,7 +113,7 @@ export class FixtureOrganization {
     await this.fixture.subject.options.prepare?.({ invoke: (operation, input) => rehearsal.invoke(caller, operation, input) })
   }
 
-  /** Sends the event and waits until nothing of it is left to do. */
+  /** Sends the event and waits until all its work is done. */
   send(pipeline: MadePipeline, event = eventFor(this.fixture.subject)): Promise<EventOutcome> {
     const body = Buffer.from(JSON.stringify(event))
     return this.harness.send(pipeline, {
@@ -125,7 +125,7 @@ export class FixtureOrganization {
     })
   }
 
-  /** Runs a journalled event again, the deferred steps included. */
+  /** Replays a journal entry, including its deferred steps. */
   async replay({ stored }: MadePipeline, entry: JournalEntry): Promise<void> {
     await this.#engine.replay(stored, entry.id, this.harness.caller)
     await this.harness.settle()
@@ -135,7 +135,10 @@ export class FixtureOrganization {
     return this.#engine.dryRun(stored, { body: JSON.stringify(eventFor(this.fixture.subject)) })
   }
 
-  /** All that the organization has, the journal included but not statistics of events, and what plugins under test keep of it for all organizations. */
+  /**
+   * Returns all data of the organization, including the journal and without event statistics. Includes its data in global
+   * collections of the plugins under test.
+   */
   async everything(): Promise<Holdings> {
     const { container, registry } = this.harness.rehearsal.runtime
     const store = container.get(Store)
@@ -152,12 +155,12 @@ export class FixtureOrganization {
     return held
   }
 
-  /** The same, once nothing that follows from what was done is in progress; areas may gather for a moment before they follow. */
+  /** Returns the data after all follow-up work has finished. Areas may collect changes for a moment first. */
   async everythingAtRest(): Promise<Holdings> {
     let held = await this.everything()
     for (let same = 0; same < 2; ) {
       this.harness.rehearsal.clock.move(followMs)
-      // What a timer begins is in progress a moment after it.
+      // Work of a timer starts a moment after the timer.
       await new Promise((resolve) => setImmediate(resolve))
       await this.harness.settle()
       const now = await this.everything()
@@ -176,12 +179,12 @@ function isOfOrganizations(spec: CollectionSpec): spec is CollectionSpec<Documen
   return spec.scope === "organization"
 }
 
-/** A word that stands nowhere by chance. */
+/** Returns a unique word. */
 export function canary(): string {
   return `canary-${randomBytes(8).toString("hex")}`
 }
 
-/** The one step of an outcome. Breaks where it was not done. */
+/** Returns the result of the single step. Throws if the step was not done. */
 export function stepDone({ entry }: EventOutcome): Json {
   const [step] = Object.values(entry.steps)
   if (entry.status === "rejected") violation(`The event was rejected (${entry.cause}).`)
@@ -192,19 +195,19 @@ export function stepDone({ entry }: EventOutcome): Json {
   return step.result
 }
 
-/** Names of the collections in which two holdings differ. */
+/** Returns the names of collections with different contents. */
 export function differing(before: Readonly<Record<string, unknown>>, after: Readonly<Record<string, unknown>>): string[] {
   return Object.keys(after).filter((name) => !isDeepStrictEqual(before[name], after[name]))
 }
 
-/** How a promise that is not kept is told. */
+/** Reports a violation of the contract. */
 export function violation(message: string): never {
   throw new AssertionError({ message, stackStartFn: violation })
 }
 
 type Watch = (run: () => unknown, args: RunArgs<unknown, TokenRecord>) => unknown
 
-/** Stands between the engine and an action's `run`, for as long as a promise is tried. */
+/** Wraps an action's `run` while `during` runs. */
 export async function whileWatched<T>(action: AnyAction, watch: Watch, during: () => Promise<T>): Promise<T> {
   const own = action.run
   action.run = (args: RunArgs<unknown, TokenRecord>) => watch(() => own.call(action, args), args)

@@ -1,13 +1,13 @@
-// "Another organization's resources are unreachable": one organization has everything that the examples need, and says
-// what nobody else does; a second one has nothing, runs the same, and names what is the first one's. Nothing of the first
-// may change, or show.
+// "Another organization's resources are unreachable". The owner has all resources of the examples, marked with unique texts. A
+// stranger without resources runs the same steps and names the owner's resources. The owner's data must neither change nor
+// appear.
 import type { Json } from "../../contract/collection.ts"
 import { containsTemplate } from "../../contract/template.ts"
 import { AppError } from "../../kernel/errors.ts"
 import { type ContractFixture, canary, differing, type FixtureOrganization, type Holdings, violation } from "./fixture.ts"
 import { eventFor, type StepDocument, stepOf } from "./subject.ts"
 
-/** Ids of the other's that are tried in each field. */
+/** Maximum of the owner's ids tried in each field. */
 const maxIds = 6
 
 export async function keepsToItsOrganization(fixture: ContractFixture): Promise<void> {
@@ -22,7 +22,7 @@ export async function keepsToItsOrganization(fixture: ContractFixture): Promise<
     await attempt(stranger, step)
     const own = await stranger.everything()
     const told = JSON.stringify([mails, calls, own])
-    // What the stranger's own documents say is not a secret to it.
+    // Content of the stranger's own documents is no secret for the stranger.
     named += JSON.stringify(step)
     const ownIds = new Set(idsOf(own))
     const shown = marksOf(owner, held).find((mark) => told.includes(mark) && !named.includes(mark) && !ownIds.has(mark))
@@ -32,14 +32,14 @@ export async function keepsToItsOrganization(fixture: ContractFixture): Promise<
   }
 }
 
-/** With an event whose texts are marked as the owner's, or the usual one where the step refuses that. */
+/** Sends an event with texts marked as the owner's. Falls back to the usual event if the step refuses marked texts. */
 async function runAsOwner(owner: FixtureOrganization, step: StepDocument): Promise<void> {
   const pipeline = await owner.make(step)
   const { entry } = await owner.send(pipeline, markedEvent(owner))
   if (Object.values(entry.steps).some(({ state }) => state !== "done")) await owner.send(pipeline)
 }
 
-/** Names, sentences, ids and addresses each with a mark of their own; codes, links and numbers are left as they are. */
+/** Adds a unique mark to names, sentences, ids and addresses. Codes, links and numbers are unchanged. */
 function markedEvent({ fixture, marks }: FixtureOrganization): Record<string, Json> {
   const marked = Object.entries(eventFor(fixture.subject)).map(([field, value]) => {
     if (typeof value !== "string" || !/^[\p{L}\p{N} _.,!?@-]+$/u.test(value) || /^[A-Z0-9]+$/.test(value)) return [field, value] as const
@@ -50,10 +50,10 @@ function markedEvent({ fixture, marks }: FixtureOrganization): Record<string, Js
   return Object.fromEntries(marked)
 }
 
-/** A refusal is what is hoped for. */
+/** A refusal is the expected result. */
 async function attempt(site: FixtureOrganization, step: StepDocument): Promise<void> {
   const { mails, calls } = site.harness.rehearsal.outgoing
-  // Of others; a pipeline that is refused sends nothing in their place.
+  // Captured from other pipelines. A refused pipeline sends no mails or calls of its own.
   mails.length = 0
   calls.length = 0
   try {
@@ -63,7 +63,10 @@ async function attempt(site: FixtureOrganization, step: StepDocument): Promise<v
   }
 }
 
-/** The step with the other's things named in its texts: by qualified slug, and by id, which an event could name as well. */
+/**
+ * Returns copies of the step with the owner's resources in its texts: by qualified slug, and by id, as an event could contain
+ * them.
+ */
 function reaching(step: StepDocument, { organization }: FixtureOrganization, held: Holdings): StepDocument[] {
   const { type, id, ...fields } = step
   // Collections of the plugins under test come last.
@@ -77,13 +80,13 @@ function reaching(step: StepDocument, { organization }: FixtureOrganization, hel
 }
 
 interface Naming {
-  /** What is named as it is; undefined where an event says it. */
+  /** The name in the document. Undefined if it comes from the event. */
   readonly name: string | undefined
-  /** The whole value with another name there. */
+  /** Returns the full value with another name. */
   with(text: string): Json
 }
 
-/** Texts that can name a thing: slugs, and those that an event has a say in. */
+/** Returns texts usable as resource names: slugs and texts with templates. */
 function namesIn(value: Json): Naming[] {
   if (typeof value === "string") {
     if (containsTemplate(value)) return [{ name: undefined, with: (text) => value.replaceAll(/\{\{.*?\}\}/g, () => text) }]
@@ -99,7 +102,7 @@ function namesIn(value: Json): Naming[] {
   )
 }
 
-/** What nobody but the owner can know. */
+/** Texts known only to the owner. */
 function marksOf({ organization, marks }: FixtureOrganization, held: Holdings): string[] {
   return [...marks, `.integration.test/${organization.slug}`, ...idsOf(held)]
 }

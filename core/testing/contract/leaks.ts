@@ -1,14 +1,14 @@
-// "Started and stopped twice it leaks nothing": no handle, no listener on the process or on the signal that outlives it.
+// "Started and stopped twice, it leaks no resources": no handle, and no listener on the process or on an ended signal.
 import { getEventListeners } from "node:events"
 import { setTimeout as pause } from "node:timers/promises"
 import { isDeepStrictEqual } from "node:util"
 import { ContractFixture, violation, whileWatched } from "./fixture.ts"
 import { type Subject, stepOf } from "./subject.ts"
 
-/** What keeps the process alive, and who listens to it: how many of each. */
+/** Counts of active resources and of process listeners, by name. */
 type Held = ReadonlyMap<string, number>
 
-/** What sockets and processes that are ending may take. */
+/** Maximum time for ending sockets and processes. */
 const patienceMs = 10_000
 const restMs = 200
 const stepMs = 20
@@ -21,7 +21,7 @@ function heldNow(): Held {
   return counts
 }
 
-/** Once nothing has changed for a while: what is ending takes its time. */
+/** Waits until the counts are stable, because resources end with a delay. */
 export async function heldAtRest(): Promise<Held> {
   let held = heldNow()
   for (let calm = 0, tries = 0; calm < restMs / stepMs && tries < patienceMs / stepMs; tries++) {
@@ -33,7 +33,7 @@ export async function heldAtRest(): Promise<Held> {
   return held
 }
 
-/** One life of a service with the action, an example run in it. */
+/** Starts a service with the action, runs an example and stops the service. */
 export async function liveOnce(subject: Subject): Promise<void> {
   const fixture = await ContractFixture.open(subject)
   try {
@@ -43,7 +43,7 @@ export async function liveOnce(subject: Subject): Promise<void> {
   }
 }
 
-/** Breaks where the signal that the action was given is still listened to after it has ended. */
+/** Throws if a listener remains on the action's signal after the action has ended. */
 export async function useOnce(fixture: ContractFixture): Promise<void> {
   const [example] = fixture.subject.action.examples
   if (!example) violation("The action type has no examples; give it one that runs.")
@@ -65,9 +65,9 @@ export async function useOnce(fixture: ContractFixture): Promise<void> {
   if (left.some((count) => count > 0)) violation("It leaves a listener on `context.signal`; a commit action's outlives every event.")
 }
 
-/** Waits until no more is held than before. */
+/** Waits until no more resources exist than before. */
 export async function expectNothingLeft(before: Held): Promise<void> {
-  // Counted in tries: while this process has no turn, nothing could have ended.
+  // Counts tries instead of time: while this process is suspended, resources could not end.
   for (let left = patienceMs; ; left -= stepMs) {
     const more = [...heldNow()].filter(([name, count]) => count > (before.get(name) ?? 0))
     if (more.length === 0) return

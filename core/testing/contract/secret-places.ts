@@ -1,5 +1,5 @@
-// Where a config can hold a secret: fields that are named like one, as the log knows them, at any depth, and objects that
-// take fields of any name.
+// Finds places for secrets in a config: fields with secret names, as the log redacts them, at any depth, and objects with free
+// field names.
 
 import { z } from "zod"
 import type { AnyAction } from "../../contract/action.ts"
@@ -10,21 +10,21 @@ import { childPointer } from "../../pipeline/findings.ts"
 import { exampleOf } from "../../surface/openapi/example.ts"
 
 export interface SecretPlace {
-  /** Pointers of the fields named like secrets that it is of, or stands within; none in an object that takes fields of any name. */
+  /** Pointers of the secret fields at or above this place. Empty in an object with free field names. */
   readonly fields: readonly string[]
-  /** The text that stands there as it is. */
+  /** The original text at this place. */
   readonly own: string | undefined
-  /** The whole value with another text there. */
+  /** Returns the full value with another text at this place. */
   with(text: string): Json
 }
 
-/** A shorter text may show by chance. */
+/** A shorter text may occur by chance. */
 export const minSecretLength = 6
 
-/** Put into objects that take fields of any name. */
+/** Inserted into objects with free field names. */
 const secretFields = ["authorization", "password", "token", "api_key"]
 
-/** The places of a value, or of one that is made up where there is none. */
+/** Returns the places of a value. Without a value, uses an invented one. */
 export function placesOf(schema: Schema, given: Json | undefined): SecretPlace[] {
   const walk: Walk = { root: schema, around: [], pointer: "", fields: [] }
   return placesIn(schema, given, walk)
@@ -32,7 +32,7 @@ export function placesOf(schema: Schema, given: Json | undefined): SecretPlace[]
 
 interface Walk {
   readonly root: Schema
-  /** Schemas that this one stands within; one that holds itself is gone into once. */
+  /** Enclosing schemas. A recursive schema is entered once. */
   readonly around: readonly Schema[]
   readonly pointer: string
   readonly fields: readonly string[]
@@ -49,7 +49,7 @@ function placesIn(schema: unknown, given: Json | undefined, walk: Walk): SecretP
   return [...here, ...alternatives, ...inFields(schema, given, inside), ...inElements(schema, given, inside)]
 }
 
-/** Something plain that the schema takes, to stand beside what is tried. Where a rule makes it wrong, an example must show how it is done. */
+/** Returns a simple valid value beside the tried place. If a rule refuses it, an example must show a valid value. */
 function plainValue(schema: unknown, root: Schema): Json {
   const resolve = (reference: string) => definitionOf(root, reference) as Schema | undefined
   return isRecord(schema) ? ((exampleOf(schema, "input", resolve) ?? null) as Json) : null
@@ -77,7 +77,7 @@ function inFields(schema: Schema, given: Json | undefined, walk: Walk): SecretPl
     ? secretFields.map((name) => ({ fields: walk.fields, own: undefined, with: (text: string) => ({ ...around, [name]: text }) }))
     : []
   const names = isRecord(given) && Object.keys(given).length > 0 ? Object.keys(given) : ["one"]
-  // What anything may stand in has been gone into by now.
+  // Schemas for any value were already visited.
   const known = takesAnything(others) ? [] : names.flatMap((name) => below(name, others, walk.fields, anyName))
   return [...named, ...invented, ...known]
 }
@@ -96,14 +96,14 @@ function inElements({ prefixItems, items }: Schema, given: Json | undefined, wal
   )
 }
 
-/** A text of any wording, long enough to be told apart: no choice, no number, no address of a fixed form. */
+/** Returns true for a free text of sufficient length: no choice, no number, no fixed format. */
 function takesText(schema: Schema): boolean {
   if ("enum" in schema || "const" in schema) return false
   const { type, maxLength } = schema
   return takesAnything(schema) || (type === "string" && (typeof maxLength !== "number" || maxLength >= minSecretLength))
 }
 
-/** Nothing is said of it but, perhaps, what it is for. */
+/** Returns true for a schema without constraints. */
 function takesAnything(schema: Schema): boolean {
   return Object.keys(schema).every((key) => ["description", "title", "default", "examples", "$schema"].includes(key))
 }
@@ -112,17 +112,17 @@ export interface Schema {
   readonly [key: string]: unknown
 }
 
-/** An action type's config as a JSON Schema, which can be walked for any zod type. */
+/** The config of an action type as a JSON Schema, for traversal of any zod type. */
 export function configSchemaOf({ config }: AnyAction): Schema {
   return z.toJSONSchema(config, { io: "input", unrepresentable: "any" }) as Schema
 }
 
-/** What a `$ref` stands for. */
+/** Resolves a `$ref`. */
 export function definitionOf(root: Schema, reference: string): unknown {
   return reference === "#" ? root : (root["$defs"] as Schema | undefined)?.[reference.replace("#/$defs/", "")]
 }
 
-/** The schemas that a value may, or must, satisfy beside this one. */
+/** Returns the alternative or additional schemas of a value. */
 export function alternativesOf(schema: Schema): readonly unknown[] {
   return ["anyOf", "oneOf", "allOf"].flatMap((key) => (Array.isArray(schema[key]) ? (schema[key] as unknown[]) : []))
 }

@@ -1,6 +1,5 @@
-// "Secrets in its config never appear in journal, logs or errors": a canary is put wherever the config can hold a secret,
-// and then looked for, when all goes well and when nothing does. Where the schema refuses the canary, what an example has
-// there is looked for instead.
+// "Secrets in its config never appear in journal, logs or errors". Inserts a canary at each possible place, runs successful and
+// failing cases, and searches for the canary. If the schema refuses the canary, the search uses the example's own secret.
 import type { ActionExample } from "../../contract/action.ts"
 import { Store } from "../../contract/store.ts"
 import { containsTemplate } from "../../contract/template.ts"
@@ -16,9 +15,9 @@ import { documentOf, type StepDocument, stepOf } from "./subject.ts"
 interface Trial {
   readonly site: FixtureOrganization
   readonly step: StepDocument
-  /** None of these may show. */
+  /** Texts with forbidden appearance. */
   readonly secrets: readonly string[]
-  /** Pointers of the fields named like secrets that are tried by it. */
+  /** Pointers of the secret fields covered by this trial. */
   readonly fields: readonly string[]
 }
 
@@ -40,7 +39,7 @@ export async function keepsSecrets(fixture: ContractFixture): Promise<void> {
   for (const trial of trials) await staysSecret(fixture, trial)
 }
 
-/** The example with the canary in each place that takes it; and as it is, looked through for what it has in the others. */
+/** Returns the example with the canary at each accepting place, and the unchanged example for the secrets at the other places. */
 async function trialsOf(fixture: ContractFixture, example: ActionExample, places: readonly SecretPlace[]): Promise<Trial[]> {
   const engine = fixture.rehearsal.runtime.container.get(PipelineEngine)
   const site = await fixture.site()
@@ -88,12 +87,12 @@ async function staysSecret(fixture: ContractFixture, { site, step, secrets }: Tr
   }
 }
 
-/** What a template gives is the event's, and a short text stands in many places. */
+/** Excludes templates, because their value comes from the event, and short texts, because they occur by chance. */
 function canBeFound(own: string): boolean {
   return !containsTemplate(own) && asWritten(own).length >= minSecretLength
 }
 
-/** The longest part of a text that is the same within JSON, and JSON within that. */
+/** Returns the longest part of a text unchanged by JSON escapes, also in nested JSON. */
 function asWritten(text: string): string {
   return text.split(/[\p{Cc}"\\]/u).reduce((longest, part) => (part.length > longest.length ? part : longest), "")
 }

@@ -1,4 +1,4 @@
-// What a contract is about: one action type, what it takes to run it, and its examples as pipelines.
+// The subject of a contract: one action type, its requirements, and its examples as pipelines.
 import { parse } from "yaml"
 import { z } from "zod"
 import { type ActionExample, Actions, type AnyAction } from "../../contract/action.ts"
@@ -9,36 +9,36 @@ import { Registry } from "../../kernel/registry.ts"
 import { PipelineDocument } from "../../pipeline/document.ts"
 import type { CallFixture } from "../../rehearsal/captured-outgoing.ts"
 
-/** What `prepare` is given: the organization that an example is about to run in. */
+/** Argument of `prepare`: the organization of an example. */
 export interface ContractContext {
-  /** Calls an operation by its name, as an owner. Throws AppError as it does. */
+  /** Calls an operation by name as an owner. Throws AppError like the operation. */
   invoke<T = Record<string, Json>>(operation: string, input: unknown): Promise<T>
 }
 
-/** What the examples of an action type need beside it; most need nothing. */
+/** Additional requirements of an action type's examples. Most action types have no requirements. */
 export interface ContractOptions {
-  /** Fields of the event that the examples read, beside or in place of the usual ones of a lead (`email`, `name`, `budget`, …). */
+  /** Event fields for the examples. They extend or replace the usual fields of a lead (`email`, `name`, `budget`, …). */
   readonly event?: Readonly<Record<string, Json>>
-  /** Makes what the examples need to be there. Integrations that they name are connected without asking. */
+  /** Creates resources for the examples. Named integrations are connected automatically. */
   readonly prepare?: (world: ContractContext) => Promise<unknown>
-  /** `internal` if the action refuses pipelines that anybody may send to. */
+  /** `internal` if the action refuses pipelines with public endpoints. */
   readonly source_kind?: "custom_http" | "internal"
-  /** What other systems answer; an empty JSON object with status 200 unless given. */
+  /** Responses of other systems. Default: status 200 with an empty JSON object. */
   readonly answer?: CallFixture
-  /** Plugins that the action's own needs, beside the shipped ones. */
+  /** Required plugins besides the shipped plugins. */
   readonly plugins?: readonly AnyPlugin[]
-  /** Settings by variable name, as an operator would give them. */
+  /** Settings by variable name, as set by an operator. */
   readonly env?: Readonly<Record<string, string>>
 }
 
 export interface Subject {
   readonly action: AnyAction
   readonly options: ContractOptions
-  /** The plugin that declares it, where that is known. */
+  /** The declaring plugin, if known. */
   readonly plugin: AnyPlugin | undefined
 }
 
-/** The subjects in an action type, or in a plugin that declares some. */
+/** Returns the subjects of an action type or of a plugin with action types. */
 export function subjectsOf(given: AnyAction | AnyPlugin, options: ContractOptions): Subject[] {
   if (!("register" in given)) return [{ action: given, options, plugin: undefined }]
   const registry = new Registry()
@@ -48,7 +48,7 @@ export function subjectsOf(given: AnyAction | AnyPlugin, options: ContractOption
   return actions.map((action) => ({ action, options, plugin: given }))
 }
 
-/** A plugin for an action type that no other declares. */
+/** Returns a plugin for an otherwise undeclared action type. */
 export function pluginFor(action: AnyAction): AnyPlugin {
   return definePlugin({
     id: `contract-${action.type.replaceAll(/[^a-z0-9]+/g, "-")}`,
@@ -57,7 +57,7 @@ export function pluginFor(action: AnyAction): AnyPlugin {
   })
 }
 
-/** An action of a pipeline, as its document has it. */
+/** A step of a pipeline document. */
 export type StepDocument = Record<string, Json>
 
 export function stepOf(example: ActionExample): StepDocument {
@@ -71,7 +71,7 @@ export function documentOf(
   return PipelineDocument.parse({ name: "Contract", state: "active", source_kind, auth_mode: "none", pipeline: [step] })
 }
 
-/** A lead, as forms send it. */
+/** Returns a lead, as sent by forms. */
 export function eventFor({ options }: Subject): Record<string, Json> {
   return {
     id: "lead-7",
