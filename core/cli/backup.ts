@@ -1,5 +1,5 @@
-// `millrace backup FILE` and `millrace restore FILE`: the embedded store, copied while the service runs and put back
-// while it does not.
+// `millrace backup FILE` copies the embedded store of a running service. `millrace restore FILE` restores it for a stopped
+// service.
 import { mkdirSync } from "node:fs"
 import { dirname, join, resolve } from "node:path"
 import type { Command } from "commander"
@@ -74,7 +74,7 @@ function embedded(config: CoreConfig, tool: string): CoreConfig {
   throw new BootError([`storage.url names a MongoDB, which has its own backup tools: use ${tool}.`])
 }
 
-/** What went wrong is the user's to read, without a stack. */
+/** Errors are for the user, so they appear without a stack. */
 async function told<T>(run: () => Promise<T>): Promise<T> {
   try {
     return await run()

@@ -1,9 +1,9 @@
-// `millrace completion <shell>`: a script with every command and flag in it, so that completing a word starts nothing.
+// `millrace completion <shell>`: a script with all commands and flags. Completion starts no process.
 import type { Command } from "commander"
 import { CommandProblem } from "../kernel/command.ts"
 
 interface CompletionContext {
-  /** Words that lead here: `datasets list-rows`. */
+  /** Words of the path: `datasets list-rows`. */
   readonly path: string
   readonly commands: readonly { readonly name: string; readonly summary: string }[]
   readonly flags: readonly {
@@ -33,7 +33,7 @@ function placesOf(command: Command, path: string): CompletionContext[] {
   return [{ path, commands: below, flags }, ...command.commands.flatMap((one) => placesOf(one, `${path} ${one.name()}`.trim()))]
 }
 
-/** Deepest first, so that the longest path matches. */
+/** Deepest first, so the longest path matches. */
 function deepestFirst(places: readonly CompletionContext[]): CompletionContext[] {
   const depth = ({ path }: CompletionContext) => path.split(" ").filter(Boolean).length
   return [...places].sort((left, right) => depth(right) - depth(left))
@@ -71,7 +71,7 @@ compdef _millrace millrace
 `
 }
 
-/** The words that may come, by where the line stands and what stands before the cursor; bash and zsh read it alike. */
+/** Returns the possible words by command path and previous word, in syntax shared by bash and zsh. */
 function casesOf(places: readonly CompletionContext[], indent: string, variable: string): string {
   const cases = deepestFirst(places).map(({ path, commands, flags }) => {
     const pattern = path === "" ? "*" : `"${path}"|"${path} "*`

@@ -1,4 +1,4 @@
-// Where operations are exported: by the file and the name that a type can be inferred from.
+// Finds the exports of operations: file and name, for type inference.
 import { globSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { pathToFileURL } from "node:url"
@@ -7,12 +7,12 @@ import type { DeclaredResource } from "../contract/resource.ts"
 import { BootError } from "../kernel/config.ts"
 
 export interface ExportedOperation {
-  /** Below the folder, with / between. */
+  /** Relative to the folder, with / as separator. */
   readonly path: string
   readonly name: string
 }
 
-/** Of the files in a folder that declare operations; loads each of them. */
+/** Finds the operations exported by files in a folder. Loads each file with a declaration. */
 export async function exportedOperations(folder: string): Promise<Map<unknown, ExportedOperation>> {
   const found = new Map<unknown, ExportedOperation>()
   const paths = globSync("**/*.{ts,js}", { cwd: folder, exclude: (path) => String(path).endsWith("node_modules") })
@@ -34,7 +34,7 @@ function isResource(value: unknown): value is DeclaredResource {
   return typeof value === "object" && value !== null && "collection" in value && "identity" in value
 }
 
-/** Throws BootError where the type of an operation cannot be named. */
+/** Throws BootError if an operation has no exported type. */
 export function assertExported(operations: readonly AnyOperation[], places: ReadonlyMap<unknown, unknown>): void {
   const missing = operations.filter((operation) => !places.has(operation)).map(({ name }) => name)
   if (missing.length === 0) return

@@ -1,4 +1,4 @@
-// `millrace generate`: writes generated files where they differ, or says which are not current.
+// `millrace generate`: writes outdated generated files, or lists them.
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { dirname, join, relative, resolve } from "node:path"
 import type { Command } from "commander"
@@ -11,10 +11,10 @@ import { projectClient, projectClientMark } from "./project-client.ts"
 import { projectAt } from "./scaffold/project.ts"
 
 export interface GenerateContext {
-  /** The folder that the command was called in. */
+  /** The working directory of the command. */
   readonly root: string
   readonly declarations: () => Promise<Declarations>
-  /** Those of the framework's repository. */
+  /** Generated files of the framework's repository. */
   readonly shipped: () => Promise<GeneratedFile[]>
   readonly terminal: Terminal
   readonly end: (exitCode: number) => void
@@ -39,7 +39,7 @@ export function addGenerate(program: Command, { root, declarations, shipped, ter
       write([await projectClient(await declarations(), resolve(root, into))], check, again)
     })
   generate.description("Write generated files.")
-  // What else is generated is kept in the framework's repository; a package has none.
+  // Other generated files exist only in the framework's repository, not in a package.
   if (!frameworkIsSource) return
   generate
     .description("Write the generated files that are committed.")
@@ -47,7 +47,7 @@ export function addGenerate(program: Command, { root, declarations, shipped, ter
     .action(async ({ check }: { check?: boolean }) => write(await shipped(), check, "npm run generate"))
 }
 
-/** What a project keeps: the schemas that its editor reads, and a client where it made one. */
+/** Generated files of a project: the schemas for its editor, and the client if the project has one. */
 export async function projectFiles(declarations: Declarations, root: string): Promise<GeneratedFile[]> {
   const client = join(root, clientFile)
   const hasClient = existsSync(client) && readFileSync(client, "utf8").startsWith(projectClientMark)
@@ -65,7 +65,7 @@ export function writeGenerated(files: readonly GeneratedFile[], terminal: Termin
   return 0
 }
 
-/** Returns the exit code: 1 when a file is missing or differs. */
+/** Returns the exit code: 1 if a file is missing or outdated. */
 export function checkGenerated(files: readonly GeneratedFile[], terminal: Terminal, again = "npm run generate"): number {
   const stale = files.filter(isStale)
   for (const { file } of stale) printError(terminal, `${shown(file)} is ${existsSync(file) ? "not current" : "missing"}; run \`${again}\`.`)

@@ -1,4 +1,4 @@
-// Files that a command line names, which may not be there. Errors are one line, without a stack.
+// Reads files named on a command line. Errors are one line without a stack.
 import { readFileSync } from "node:fs"
 import { CommandProblem } from "../kernel/command.ts"
 
@@ -11,10 +11,10 @@ const causes: Readonly<Record<string, string>> = {
 }
 
 export interface Reading {
-  /** How to name it to a person; default: as given. */
+  /** Name in messages; default: the path. */
   readonly shown?: string
   readonly exitCode?: number
-  /** Whether `-` is standard input. */
+  /** True: `-` reads standard input. */
   readonly orInput?: boolean
 }
 

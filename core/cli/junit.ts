@@ -1,14 +1,14 @@
-// Results as JUnit XML, as build servers read them.
+// Test results as JUnit XML, for build servers.
 
 export interface JunitCase {
   readonly name: string
-  /** What it is of, such as a file or a suite. */
+  /** Parent of the case, such as a file or a suite. */
   readonly of: string
-  /** Where it stands. */
+  /** Location of the case. */
   readonly file?: string
   readonly line?: number
   readonly milliseconds?: number
-  /** `failure`: it was found to be wrong; `error`: it could not be run; absent: it passed. */
+  /** `failure`: a wrong result; `error`: the case could not run; absent: passed. */
   readonly outcome?: { readonly kind: "failure" | "error"; readonly message: string; readonly text: string } | { readonly kind: "skipped" }
 }
 

@@ -1,5 +1,5 @@
-// `millrace login`, `logout` and `profiles`: keys kept for later commands. A key is never taken from the command line,
-// where others can see it and the shell remembers it.
+// `millrace login`, `logout` and `profiles`: stores keys for later commands. A key never comes from the command line: other users
+// could read it, and the shell stores it in its history.
 import { createInterface } from "node:readline"
 import { Writable } from "node:stream"
 import type { Command } from "commander"
@@ -12,7 +12,7 @@ import { tableText } from "./operations/show.ts"
 import { firstStart } from "./own-service.ts"
 import { defaultUrl, type Profile, profilesFile, readProfiles, unknownProfile, writeProfiles } from "./profiles.ts"
 
-/** What the service says of a key; any service has it. */
+/** Route for the identity of a key. Every service has it. */
 const who = { whoami: { method: "GET", path: "/v1/me", repeatable: true } } as const
 const Me = z.object({ role: z.string(), organization: z.object({ slug: z.string() }) })
 
@@ -45,7 +45,7 @@ export function addLoginCommands(program: Command, context: CommandContext): voi
     .action(({ use }: { use?: string }) => told({ context }, () => profiles(use, terminal)))
 }
 
-/** Nothing is kept until the service has taken the key. */
+/** Stores the key only after the service has accepted it. */
 async function login(options: LoginOptions, terminal: Terminal): Promise<void> {
   const { env, stdout, stderr } = terminal
   const started = options.from === undefined ? undefined : firstStart(options.from)
@@ -67,7 +67,7 @@ async function login(options: LoginOptions, terminal: Terminal): Promise<void> {
   if (moved) stdout.write(`"${options.profile}" was ${replaced?.url} before; that is now "${moved}".\n`)
 }
 
-/** A profile of another service is not lost: it gets the name of its host. */
+/** Renames the replaced profile of another service to the host name of its service. */
 function nameFor(url: string, kept: Readonly<Record<string, Profile>>): string {
   const { host } = new URL(url)
   for (let n = 1; ; n++) {
@@ -94,7 +94,7 @@ async function profiles(use: string | undefined, { env, stdout }: Terminal): Pro
     current: name === (use ?? current) ? "yes" : "",
     url,
     organization,
-    // Prefix and id, which are public, tell keys apart.
+    // Prefix and id are public and distinguish keys.
     key: `${key.split("_").slice(0, 3).join("_")}_…`,
   }))
   stdout.write(`${tableText(rows, Number.POSITIVE_INFINITY)}\n`)

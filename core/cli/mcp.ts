@@ -1,6 +1,6 @@
-// `millrace mcp`: the service's MCP tools over standard input and output, for a client on this machine. Each message is
-// carried to `POST /mcp` with the profile's key, and what comes back is written out: the service itself decides what is
-// offered, allowed and kept in its audit log, and speaks the revision that the client asks for.
+// `millrace mcp`: the service's MCP tools over standard input and output, for a client on this machine. Forwards each message to
+// `POST /mcp` with the profile's key and writes the responses. The service decides on tools, rights, audit log and protocol
+// revision.
 import { createInterface } from "node:readline"
 import { baseOf } from "../client/caller.ts"
 import { allDone } from "../kernel/promises.ts"
@@ -8,10 +8,10 @@ import type { Terminal } from "../kernel/terminal.ts"
 import { type Message, messagesOf, requestIdsOf } from "./mcp/message.ts"
 import { type McpTarget, type Refusal, Service } from "./mcp/service.ts"
 
-/** What was asked for is answered within this time once standard input has ended. */
+/** Maximum wait for open responses after the end of standard input. */
 const lastAnswersMs = 30_000
 
-/** Serves until standard input ends, and what was asked for before is answered. */
+/** Serves until standard input ends and earlier requests are answered. */
 export async function serveMcp(target: McpTarget, { stdin, stdout, stderr }: Terminal): Promise<void> {
   const service = new Service({ ...target, url: baseOf(target.url) })
   const write = (message: unknown) => void stdout.write(`${JSON.stringify(message)}\n`)

@@ -1,5 +1,5 @@
-// Calls an operation as the operator of this folder's service: through the running service, or on the store of a stopped
-// one. The master key proves that the caller is the operator.
+// Calls an operation as the operator of this folder's service: through the running service, or on the store of a stopped service.
+// The master key proves the operator's identity.
 import type { Runtime } from "../bootstrap/runtime.ts"
 import { createCaller } from "../client/caller.ts"
 import { ClientError } from "../client/error.ts"
@@ -22,9 +22,9 @@ export interface OperatorPlace {
   readonly terminal: Terminal
 }
 
-/** Throws ClientError, or CommandProblem if neither the service nor its store can be reached. */
+/** Throws ClientError. Throws CommandProblem if neither the service nor its store is available. */
 export async function callAsOperator({ config, root, terminal }: OperatorPlace, operation: AnyOperation, input: Fields): Promise<unknown> {
-  // Loaded here: no other command needs a service of its own.
+  // Imported here: only this command needs a service of its own.
   const { buildRuntime } = await import("../bootstrap/runtime.ts")
   const log = createLog("error", { write: (line) => void terminal.stderr.write(line) })
   const runtime = await buildRuntime({ config, root, log, serve: false, warmSandbox: false })
@@ -35,7 +35,7 @@ export async function callAsOperator({ config, root, terminal }: OperatorPlace, 
   try {
     return await createCaller({ [name]: clientRoute(operation) }, { baseUrl: url, key: credential })(name, input)
   } catch (error) {
-    // Another service listens there.
+    // Another service uses the address.
     if (!(error instanceof ClientError && error.code === "unauthenticated")) throw error
     return await onStore(runtime, operation, input, credential)
   }
@@ -67,7 +67,7 @@ async function onStore({ container, log }: Runtime, operation: AnyOperation, inp
   } catch (error) {
     if (error instanceof AppError) throw new ClientError(error.code, error.message, error.details)
     if (error instanceof BootError) throw error
-    // A running service holds the embedded file; the message names the file and the remedy.
+    // A running service locks the embedded file. The message names the file and the remedy.
     throw new CommandProblem(error instanceof Error ? error.message : String(error))
   } finally {
     for (const service of started) await service.stop()

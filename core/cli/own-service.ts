@@ -1,4 +1,4 @@
-// The service of this folder: what its first start wrote into the data folder, and whether it runs.
+// The service of this folder: address and key from its first start, and its running state.
 import { existsSync } from "node:fs"
 import { join } from "node:path"
 import { z } from "zod"
@@ -12,7 +12,7 @@ import { readGiven } from "./given-file.ts"
 import { describeError, exitCodeOf } from "./operations/problem.ts"
 import { type ChosenTarget, type OwnService, targetLine, targetOf } from "./profiles.ts"
 
-/** One that takes longer is busy. */
+/** A slower service counts as busy. */
 const answerMs = 1_000
 
 export async function ownService(dataDir: string): Promise<OwnService | undefined> {
@@ -22,7 +22,7 @@ export async function ownService(dataDir: string): Promise<OwnService | undefine
   return { url: base_url, key: admin_key, runs: await answers(base_url) }
 }
 
-/** Returns true if a service answers there, or is busy. */
+/** Returns true if a service responds or is busy. */
 export async function answers(url: string): Promise<boolean> {
   try {
     const response = await fetch(`${url}/healthz`, { signal: AbortSignal.timeout(answerMs) })
@@ -33,11 +33,11 @@ export async function answers(url: string): Promise<boolean> {
   }
 }
 
-// What a service's first start wrote into its data folder: where it is, and the key of its owner.
+// Contents of the first start's file in the data folder: the service's address and the owner's key.
 
 const FirstStart = z.object({ base_url: z.string(), admin_key: z.string() })
 
-/** Throws CommandProblem where the file cannot be read, or is another. */
+/** Throws CommandProblem if the file is unreadable or invalid. */
 export function firstStart(file: string): z.infer<typeof FirstStart> {
   const text = readGiven(file).toString("utf8")
   try {
@@ -47,9 +47,9 @@ export function firstStart(file: string): z.infer<typeof FirstStart> {
   }
 }
 
-// Calls of a running service by a plugin's command: which service, chosen as for every command, and its operations by name.
+// Calls of a running service by a plugin's command. Chooses the service like every command, and calls operations by name.
 
-/** What `serviceOptions` give. */
+/** Values of `serviceOptions`. */
 export interface ServiceOptions {
   readonly url?: string
   readonly key?: string
@@ -57,7 +57,7 @@ export interface ServiceOptions {
   readonly organization?: string
 }
 
-/** Says on standard error which service it is. Throws CommandProblem without a key for it. */
+/** Writes the chosen service to standard error. Throws CommandProblem without a key for the service. */
 export async function chosenTarget(options: ServiceOptions, dataDir: string, { env, stderr }: Terminal): Promise<ChosenTarget> {
   const given = { ...(options.url && { MILLRACE_URL: options.url }), ...(options.key && { MILLRACE_KEY: options.key }) }
   const target = targetOf({ ...env, ...given }, { ...options, own: await ownService(dataDir) })
@@ -65,7 +65,7 @@ export async function chosenTarget(options: ServiceOptions, dataDir: string, { e
   return target
 }
 
-/** Calls throw CommandProblem, with the exit code of the error. */
+/** Calls throw CommandProblem with the exit code of the error. */
 export function serviceCalls(operations: readonly AnyOperation[], { url, key, organization }: ChosenTarget): CallByName {
   const call = createCaller(clientRoutes(operations), { baseUrl: url, key, organization })
   return async (name, input, options) => {

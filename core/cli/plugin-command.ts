@@ -1,4 +1,4 @@
-// A command that a plugin declares, as commander takes it.
+// Converts a plugin's declared command to a commander command.
 import { Command, Option } from "commander"
 import type { CommandContext, CommandOption, PluginCommand } from "../kernel/command.ts"
 import { print } from "../kernel/terminal.ts"

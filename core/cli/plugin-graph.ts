@@ -74,7 +74,7 @@ function mermaid({ plugins, extension_points }: PluginGraph): string {
   return lines.join("\n")
 }
 
-/** Some ids, such as `end`, are words of Mermaid's own. */
+/** The prefix avoids keywords of Mermaid, such as `end`. */
 function nameOf(id: string): string {
   return `n_${id.replaceAll(/[^a-z0-9]/gi, "_")}`
 }

@@ -1,5 +1,5 @@
-// Which service a command talks to, and with which key: variables, or a profile that `millrace login` has written into
-// the user's own configuration folder, readable by them alone.
+// Chooses a command's service and key: from variables, or from a profile. `millrace login` writes profiles into the user's
+// configuration folder, readable only by the user.
 import { chmodSync, mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { z } from "zod"
@@ -24,7 +24,7 @@ export interface OwnService extends Target {
   readonly runs: boolean
 }
 
-/** A target, and in words why it is this one. */
+/** A target with the reason for its choice. */
 export interface ChosenTarget extends Target {
   readonly by: string
 }
@@ -44,14 +44,14 @@ export function readProfiles(env: NodeJS.ProcessEnv): Profiles {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return { current: "default", profiles: {} }
     throw new CommandProblem(`${file} cannot be read: ${(error as Error).message}`)
   }
-  // Others on this machine have no business with the keys in it.
+  // Other users of this machine must not read the keys.
   if (process.platform !== "win32" && (statSync(file).mode & 0o077) !== 0) chmodSync(file, 0o600)
   const parsed = ProfilesFile.safeParse(parsedJson(text))
   if (!parsed.success) throw new CommandProblem(`${file} is not what \`millrace login\` writes; correct it, or remove it and log in again.`)
   return parsed.data
 }
 
-/** Whole or not at all, readable by the user alone. */
+/** Writes the file atomically, readable only by the user. */
 export function writeProfiles(env: NodeJS.ProcessEnv, profiles: Profiles): void {
   const file = profilesFile(env)
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
@@ -63,17 +63,17 @@ export function writeProfiles(env: NodeJS.ProcessEnv, profiles: Profiles): void 
 export interface AskedTarget {
   readonly profile?: string | undefined
   readonly organization?: string | undefined
-  /** Preferred to the current profile while it runs: a command in a project's folder means the project. */
+  /** Preferred to the current profile while it runs: a command in a project's folder is for the project. */
   readonly own?: OwnService | undefined
 }
 
-/** Throws CommandProblem when the profile does not exist or no key is set. */
+/** Throws CommandProblem if the profile does not exist or no key is set. */
 export function targetOf(env: NodeJS.ProcessEnv, asked: AskedTarget): ChosenTarget {
   const name = asked.profile ?? (env["MILLRACE_PROFILE"] || undefined)
   const [givenUrl, givenKey] = [env["MILLRACE_URL"] || undefined, env["MILLRACE_KEY"] || undefined]
   const isWhole = givenUrl !== undefined && givenKey !== undefined
   const profile = isWhole && name === undefined ? undefined : profileNamed(env, name)
-  // A profile's key goes to the profile's service, and nowhere else; so does that of the folder's own service.
+  // The key of a profile, or of the folder's service, is sent only to its own service.
   const kept = fits(profile, givenUrl)
   const here = isWhole ? undefined : fits(asked.own, givenUrl)
   const preferred = name === undefined && asked.own?.runs ? (here ?? kept) : (kept ?? here)
@@ -103,7 +103,7 @@ function fits(target: Target | undefined, url: string | undefined): Target | und
   return url === undefined || (target !== undefined && bare(url) === bare(target.url)) ? target : undefined
 }
 
-/** Which service a command talks to. */
+/** Describes the chosen service. */
 export function targetLine({ url, by, organization }: ChosenTarget): string {
   return `Service: ${url} (${by})${organization === undefined ? "" : `, organization ${organization}`}`
 }

@@ -1,5 +1,5 @@
-// The commands. Each reads declarations and files only; `start` alone opens a store and a port. Plugins add commands of
-// their own, which are looked up when a name is none of these.
+// The commands. They read only declarations and files; `start` alone opens a store and a port. For an unknown name, the commands
+// of plugins are loaded.
 import { existsSync } from "node:fs"
 import { join, resolve } from "node:path"
 import { Command, CommanderError } from "commander"
@@ -32,7 +32,7 @@ import { startedAgain } from "./started-again.ts"
 
 const defaults = join(frameworkRoot, "config/default.yaml")
 
-/** Runs one command line as the command does: reports what went wrong on standard error; returns the exit code. */
+/** Runs one command line and reports errors on standard error. Returns the exit code. */
 export async function runReported(args: readonly string[], terminal: Terminal = processTerminal()): Promise<number> {
   try {
     return await runCommand(args, terminal)
@@ -43,7 +43,7 @@ export async function runReported(args: readonly string[], terminal: Terminal = 
   }
 }
 
-/** Runs one command line; returns the exit code. Throws BootError where configuration or plugins are refused. */
+/** Runs one command line. Returns the exit code. Throws BootError if configuration or plugins are refused. */
 export async function runCommand(args: readonly string[], terminal: Terminal = processTerminal()): Promise<number> {
   let exitCode = 0
   const config = () => ownConfig(terminal.env).config
@@ -52,7 +52,7 @@ export async function runCommand(args: readonly string[], terminal: Terminal = p
     try {
       return await ownService(config().data_dir)
     } catch (error) {
-      // Commands against another service work wherever they are run.
+      // Commands for another service work in any folder.
       if (error instanceof BootError || error instanceof CommandProblem) return undefined
       throw error
     }
@@ -144,7 +144,7 @@ function isKnown(program: Command, [first = "", second = ""]: readonly string[])
   return known.commands.some((command) => command.name() === second)
 }
 
-/** Commands of the shipped plugins: available even with an invalid configuration or project plugin. */
+/** Commands of the shipped plugins. Available even with an invalid configuration or project plugin. */
 async function addShippedCommands(program: Command, context: Omit<PluginCommandContext, "args">): Promise<void> {
   const { config } = loadConfig({ defaults, env: {} })
   addPluginCommands(program, await loadPlugins({ config, root: frameworkRoot }), context)
@@ -165,7 +165,7 @@ function addPluginCommands(program: Command, plugins: readonly LoadedPlugin[], c
   for (const command of plugins.flatMap(({ plugin }) => plugin.commands ?? [])) addPluginCommand(program, command, context)
 }
 
-// What `millrace config` prints: one line a value, secrets masked, with its origin.
+// Formats the output of `millrace config`: one line for each value with its origin. Secrets are masked.
 
 function describeConfig({ config, origins }: LoadedConfig, plugins: readonly LoadedPlugin[]): string {
   const { settings: _, ...ownPlugins } = config.plugins
@@ -182,8 +182,8 @@ function describeConfig({ config, origins }: LoadedConfig, plugins: readonly Loa
   return rows.map(({ path, value, origin }) => `${path.padEnd(width)}  ${value}  # ${origin}`).join("\n")
 }
 
-// `millrace dev`: the service of a project, started again when a plugin or a setting changes; pipeline files are applied
-// as they change.
+// `millrace dev`: runs a project's service and restarts it after changes of plugins or settings. Changed pipeline files are
+// applied without a restart.
 
 function addDev(program: Command, root: string, end: (exitCode: number) => void): void {
   program
@@ -195,7 +195,7 @@ function addDev(program: Command, root: string, end: (exitCode: number) => void)
     })
 }
 
-/** Commands of API clients, beside the operations: keys, shell completion, MCP. */
+/** Commands of API clients besides operations: keys, shell completion, MCP. */
 function addClientCommands(program: Command, context: CommandContext, addDeclared: () => Promise<void>): void {
   addLoginCommands(program, context)
   program

@@ -1,5 +1,5 @@
-// `millrace generate client`: the client of a project, with the operations of its own plugins beside those that ship,
-// typed by where the project exports them.
+// `millrace generate client`: a project's client with the operations of its plugins and the shipped operations. Types come from
+// the project's exports.
 import { dirname, join, relative } from "node:path"
 import { fileURLToPath } from "node:url"
 import { type Declarations, frameworkRoot } from "../bootstrap/plugins.ts"
@@ -9,10 +9,10 @@ import { clientRoute, routeLine, typeLine } from "./client-operations.ts"
 import { assertExported, type ExportedOperation, exportedOperations } from "./exported-operations.ts"
 import { byName } from "./markdown.ts"
 
-/** First line of the file, by which it is known again. */
+/** First line of the file. It identifies the generated file. */
 export const projectClientMark = "// Made by `millrace generate client` of the operations of this project's plugins; edit those."
 
-/** Throws BootError where the type of an operation cannot be named. */
+/** Throws BootError if an operation has no exported type. */
 export async function projectClient(declarations: Declarations, file: string): Promise<GeneratedFile> {
   const own = ownOperations(declarations)
   const places = await placesOf(declarations, own, dirname(file))
@@ -66,7 +66,7 @@ function isShipped(entry = ""): boolean {
   return entry.startsWith("file:") && !relative(join(frameworkRoot, "plugins"), fileURLToPath(entry)).startsWith("..")
 }
 
-/** With `path` as the client's file imports it: a file beside it, or a package. */
+/** Finds the exported operations. `path` is the import specifier for the client's file: a relative file or a package. */
 async function placesOf({ plugins }: Declarations, own: readonly AnyOperation[], from: string): Promise<Map<unknown, ExportedOperation>> {
   const wanted = new Set<unknown>(own)
   const places = new Map<unknown, ExportedOperation>()

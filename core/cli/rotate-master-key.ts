@@ -1,5 +1,5 @@
-// `millrace rotate-master-key`: seals every secret in the store under another master key. The embedded store's service
-// must be stopped; on MongoDB nodes go on, having been given both keys before.
+// `millrace rotate-master-key`: seals every secret in the store with another master key. With the embedded store, the service
+// must be stopped. On MongoDB, nodes continue if they received both keys before.
 import type { Command } from "commander"
 import { MasterKeys } from "../bootstrap/vault.ts"
 import { BootError, type CoreConfig } from "../kernel/config.ts"
@@ -20,9 +20,9 @@ export function addRotateMasterKey(program: Command, config: () => CoreConfig, t
     })
 }
 
-/** Returns what it did, in words. */
+/** Returns a summary as text. */
 export async function rotateMasterKey(config: CoreConfig): Promise<string> {
-  // Loaded here: no other command needs a store of its own.
+  // Imported here: only this command needs a store of its own.
   const { buildRuntime } = await import("../bootstrap/runtime.ts")
   const { Opened } = await import("../bootstrap/storage.ts")
   const runtime = await buildRuntime({ config, log: createLog(config.log.level), serve: false })
@@ -38,7 +38,7 @@ export async function rotateMasterKey(config: CoreConfig): Promise<string> {
   const store = runtime.container.get(Opened)
   try {
     await store.start().catch((error: unknown) => {
-      // A running service holds the embedded file. Its message names the file and the remedy.
+      // A running service locks the embedded file. The error names the file and the remedy.
       throw error instanceof BootError ? error : new BootError([error instanceof Error ? error.message : String(error)])
     })
     await checkMasterKey(store, { vault, source: inFile ? keys.file : "MILLRACE_MASTER_KEY", file: keys.file })

@@ -1,4 +1,4 @@
-// JSON-RPC messages as they stand on a line, as far as a relay has to look into them.
+// JSON-RPC messages of a line, with the fields needed by a relay.
 import { parsedJson } from "../../kernel/json.ts"
 export interface OneMessage {
   readonly jsonrpc: "2.0"
@@ -10,7 +10,7 @@ export interface OneMessage {
 /** A list in the revision of 2025-03-26. */
 export type Message = OneMessage | readonly OneMessage[]
 
-/** undefined for a line that holds none. */
+/** Returns undefined for a line without a message. */
 export function messagesOf(line: string): Message | undefined {
   const value = parsedJson(line)
   const all: unknown[] = Array.isArray(value) ? value : [value]
@@ -21,22 +21,22 @@ function isMessage(value: unknown): value is OneMessage {
   return typeof value === "object" && value !== null && (value as { jsonrpc?: unknown }).jsonrpc === "2.0"
 }
 
-/** Ids that wait for an answer. */
+/** Returns the ids of requests. */
 export function requestIdsOf(message: Message): (string | number)[] {
   return [message].flat().flatMap(({ id, method }) => (id !== undefined && method !== undefined ? [id] : []))
 }
 
-/** What answers each of the ids: an error that names no request refuses the message as a whole, before its requests were read. */
+/** Returns the responses for the ids. An error without an id refuses the whole message, so each request receives a copy. */
 export function answersTo(ids: readonly (string | number)[], answer: Message): readonly unknown[] {
   const { id = null, error } = answer as { id?: unknown; error?: unknown }
   return error !== undefined && id === null && ids.length > 0 ? ids.map((id) => ({ ...answer, id })) : [answer]
 }
 
 const versionKey = "io.modelcontextprotocol/protocolVersion"
-/** Where a request names what it is about: https://modelcontextprotocol.io/specification/2026-07-28/basic/transports */
+/** The name field of a request: https://modelcontextprotocol.io/specification/2026-07-28/basic/transports */
 const nameField: Readonly<Record<string, string>> = { "tools/call": "name", "prompts/get": "name", "resources/read": "uri" }
 
-/** The headers that repeat what the message says. `negotiated` is the revision that an `initialize` agreed on. */
+/** Returns headers with a copy of message fields. `negotiated`: the protocol revision agreed by `initialize`. */
 export function headersOf(message: Message, negotiated: string | undefined): Record<string, string> {
   const one = Array.isArray(message) ? undefined : (message as OneMessage)
   const own = (one?.params?.["_meta"] as Record<string, unknown> | undefined)?.[versionKey]
@@ -49,7 +49,7 @@ export function headersOf(message: Message, negotiated: string | undefined): Rec
   }
 }
 
-/** Text that a header cannot hold goes as base64. */
+/** Encodes text as base64 if a header cannot contain it. */
 function headerValue(text: string): string {
   const plain = /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/.test(text) && !text.startsWith("=?base64?")
   return plain ? text : `=?base64?${Buffer.from(text).toString("base64")}?=`

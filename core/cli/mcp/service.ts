@@ -1,12 +1,12 @@
-// The service's side of `millrace mcp`: one POST a message, its answers as they come, whether as JSON or as a stream of
-// events; and what stands in for an answer where there is none.
+// The service side of `millrace mcp`: one POST for each message, with responses as JSON or as an event stream. Missing responses
+// become errors.
 import { errorOf } from "../../client/answer.ts"
 import { ClientError } from "../../client/error.ts"
 import { defaultRetries, delayBeforeNext, pause } from "../../client/retry.ts"
 import type { Target } from "../profiles.ts"
 import { answersTo, headersOf, type Message, messagesOf, type OneMessage, requestIdsOf } from "./message.ts"
 
-/** Why a message has no answer, as JSON-RPC says it. */
+/** Reason for a missing response, as a JSON-RPC error. */
 export interface Refusal {
   readonly code: number
   readonly text: string
@@ -14,7 +14,7 @@ export interface Refusal {
   readonly data: unknown
 }
 
-/** A message, and the line that it stood on: what is sent, as it came. */
+/** A message and its original line. The line is sent unchanged. */
 interface Given {
   readonly message: Message
   readonly line: string
@@ -22,9 +22,9 @@ interface Given {
 
 const [invalidRequest, internalError] = [-32_600, -32_603]
 
-/** A service, and the tools of it that are offered. */
+/** A service and its offered tools. */
 export interface McpTarget extends Target {
-  /** Toolsets, separated by commas; absent offers the default list. */
+  /** Comma-separated toolsets. Undefined: the default list. */
   readonly tools?: string | undefined
   readonly readOnly?: boolean
 }
@@ -39,14 +39,14 @@ export class Service {
     this.#target = target
   }
 
-  /** Whether the message takes a request back; it is then cut off, which is how the service hears of it. */
+  /** Handles a cancellation by aborting the request. The service detects the closed connection. Returns true for a cancellation. */
   cancels(message: Message): boolean {
     if (Array.isArray(message) || (message as OneMessage).method !== "notifications/cancelled") return false
     this.#inFlight.get((message as OneMessage).params?.["requestId"] as string | number)?.abort.abort()
     return true
   }
 
-  /** Hands out every message that answers this one. Rejects with a Refusal. */
+  /** Passes all responses of this message to `hand`. Rejects with a Refusal. */
   async carry(given: Given, hand: (answer: unknown) => void): Promise<void> {
     const { message } = given
     const abort = new AbortController()
@@ -64,7 +64,7 @@ export class Service {
     }
   }
 
-  /** Ends what stays open until someone ends it. */
+  /** Ends open-ended subscriptions. */
   closeStreams(): void {
     for (const { abort, stream } of this.#inFlight.values()) if (stream) abort.abort()
   }
@@ -73,7 +73,7 @@ export class Service {
     this.#closed.abort()
   }
 
-  /** Retried only where nothing was begun: the service could not be reached, or refused the request before handling it. */
+  /** Retries only unprocessed requests: the service was unreachable, or refused the request before handling it. */
   async #posted(given: Given, signal: AbortSignal): Promise<Response> {
     for (let attempt = 1; ; attempt++) {
       const outcome = await this.#post(given, signal)
@@ -114,7 +114,7 @@ export class Service {
       return new ClientError("unavailable", `${url} cannot be reached: ${why}`, { reason: "no_response" }, { cause })
     }
     if (response.ok) return response
-    // A refusal of the protocol itself is a message like any other.
+    // A protocol error is a regular message.
     const text = await response.text()
     return messagesOf(text) ? new Response(text, { headers: response.headers }) : await errorOf(new Response(text, response))
   }

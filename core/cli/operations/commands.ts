@@ -19,7 +19,7 @@ export interface CommandContext {
   readonly exit: (code: number) => void
   /** The service of this folder. */
   readonly own?: () => Promise<OwnService | undefined>
-  /** Calls an operation as the operator of the service of this folder. */
+  /** Calls an operation as the operator of this folder's service. */
   readonly asOperator: (operation: AnyOperation, input: Fields) => Promise<unknown>
 }
 
@@ -34,8 +34,8 @@ interface OwnOptions {
 }
 
 /**
- * With `line`, the words of the command line, what it may ask for: the verbs of an area that is among them, and the flags of
- * a verb that is. The flags of all take half of a command's start.
+ * Adds commands for all operations. With `line`, adds only the verbs and flags for the words of this command line: adding all
+ * flags takes half of a command's start.
  */
 export function addOperationCommands(program: Command, registry: Registry, context: CommandContext, line?: readonly string[]): void {
   const operations = byName(
@@ -50,13 +50,13 @@ export function addOperationCommands(program: Command, registry: Registry, conte
     for (const operation of inArea) {
       const command = addCommand(group, operation)
       if (!line || line.includes(command.name())) addFlags(command, group.name(), operation, context)
-      // By which the area's help says that it has options.
+      // Makes the area's help show that the command has options.
       else command.addOption(fileOption())
     }
   }
 }
 
-/** What the area's help shows of it. */
+/** Adds a command with its part of the area's help. */
 function addCommand(group: Command, operation: AnyOperation): Command {
   const { summary, description, access } = operation
   const alone = access.withoutOrganization && "A signed-in person needs no organization."
@@ -123,13 +123,13 @@ function optionsOf(flag: Flag): Option[] {
     return [new Option(flag.name, description), new Option(flag.name.replace(/^--/, "--no-"), `${flag.field}: false`).hideHelp()]
   }
   const option = new Option(`${flag.name} ${placeholderOf(flag)}`, description)
-  // For completion; what is wrong is told by parseFlag.
+  // For completion. `parseFlag` reports errors.
   if (flag.choices) option.argChoices = [...flag.choices]
   if (flag.list) option.argParser((text: string, before: string[] | undefined) => [...(before ?? []), text])
   return [option]
 }
 
-/** Values of the flags that were given. */
+/** Returns the values of the passed flags. */
 async function valuesOf(flags: readonly Flag[], command: Command, terminal: Terminal): Promise<Map<string, unknown>> {
   const values = new Map<string, unknown>()
   for (const flag of flags) {
@@ -150,7 +150,7 @@ function listOf(flag: Flag, given: readonly string[]): unknown {
   return given.map((text) => parseFlag({ ...flag, nullable: false }, text))
 }
 
-/** Runs a command's work; says what went wrong, and ends with its code. */
+/** Runs a command's work. Reports an error and exits with its code. */
 export async function told(
   args: { context: CommandContext; flags?: readonly Flag[]; positional?: readonly string[]; json?: boolean },
   run: () => Promise<void>,
@@ -188,10 +188,10 @@ function dashed(text: string): string {
   return text.replaceAll(/[._]/g, "-")
 }
 
-/** A longer line is better kept in a file. */
+/** Longer examples belong into a file. */
 const longest = 240
 
-/** The lines, without those that would be long; `command` is `millrace datasets create`. */
+/** Returns the example lines without overlong lines. `command`: for example `millrace datasets create`. */
 function exampleLines(operation: AnyOperation, command: string): string[] {
   const flags = flagsOf(operation)
   const positional = positionalOf(operation)
@@ -205,7 +205,7 @@ function exampleLines(operation: AnyOperation, command: string): string[] {
     .filter((line) => line.length <= longest)
 }
 
-/** What only the caller knows. */
+/** A value known only to the caller. */
 class Placeholder {
   readonly field: string
 

@@ -1,4 +1,4 @@
-// Flags of a command, from the input schema of its operation: a name, a kind, and how its text becomes a value.
+// Flags of a command, from the input schema of its operation: name, kind and parsing.
 import type { AnyOperation } from "../../contract/operation.ts"
 import { CommandProblem } from "../../kernel/command.ts"
 import { didYouMean } from "../../kernel/guess.ts"
@@ -11,20 +11,20 @@ export interface Flag {
   /** `--expected-revision`. */
   readonly name: string
   readonly kind: FlagKind
-  /** Given again for each element. */
+  /** The flag is repeated for each element. */
   readonly list: boolean
   readonly nullable: boolean
   readonly choices: readonly string[] | undefined
   readonly required: boolean
   readonly description: string
-  /** JSON; undefined where the schema has none. */
+  /** JSON; undefined without a default. */
   readonly default: string | undefined
 }
 
-/** Names that every command has; a field of that name gets `--field-<name>`. */
+/** Names shared by all commands. A field with such a name gets `--field-<name>`. */
 const ownFlags = ["file", "json", "all", "output", "profile", "organization", "help", "version"]
 
-/** Fields of the path, in its order; they may be given without their flag. */
+/** Path fields in order. They are also accepted without a flag. */
 export function positionalOf(operation: AnyOperation): string[] {
   return [...operation.http.path.matchAll(/\{(\w+)\}/g)].map(([, name = ""]) => name)
 }
@@ -53,7 +53,7 @@ export function flagsOf(operation: AnyOperation): Flag[] {
   })
 }
 
-/** Throws CommandProblem, naming the flag. */
+/** Throws CommandProblem with the name of the flag. */
 export function parseFlag(flag: Flag, text: string): unknown {
   if (flag.nullable && text === "null") return null
   if (flag.choices && !flag.choices.includes(text)) {
@@ -64,7 +64,7 @@ export function parseFlag(flag: Flag, text: string): unknown {
   return text
 }
 
-/** What stands behind the flag in help. */
+/** Returns the placeholder of the flag in help. */
 export function placeholderOf({ kind, choices }: Flag): string {
   if (choices) return "<choice>"
   return kind === "scalar" ? "<value>" : `<${kind}>`

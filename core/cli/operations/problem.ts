@@ -1,9 +1,9 @@
-// What goes wrong in a command, as a person would like to read it, and the exit code that says which kind it was.
+// Errors of commands for people, with an exit code for each kind of error.
 import type { ClientError } from "../../client/error.ts"
 import type { ErrorCode } from "../../kernel/errors.ts"
 import { harmless } from "../../kernel/terminal.ts"
 
-/** Exit codes by error code; 0 is success and 1 a problem on this side. */
+/** Exit codes by error code. 0 is success, 1 a local problem. */
 export const exitCodeOf: Readonly<Record<ErrorCode, number>> = {
   invalid_argument: 2,
   failed_precondition: 2,
@@ -29,11 +29,11 @@ Exit codes: 0 done; 1 the command line, a file or a profile; 2 input refused; 3 
 
 export interface Flags {
   readonly flagOf: (field: string) => string | undefined
-  /** Of a field whose flag is given again for each element. */
+  /** Returns the flag of a list field. The flag is repeated for each element. */
   readonly listFlagOf: (field: string) => string | undefined
 }
 
-/** Lines for standard error. */
+/** Returns the lines for standard error. */
 export function describeError(error: ClientError, { flagOf, listFlagOf }: Flags): string {
   const fields = (error.details.fields ?? []).map(({ path, message }) => {
     const [top = ""] = path.split(".")
@@ -48,7 +48,7 @@ export function describeError(error: ClientError, { flagOf, listFlagOf }: Flags)
   return harmless([head, ...fields, ...findings, ...(hint ? [hint] : []), ...quote].join("\n"))
 }
 
-/** Of a refused pipeline: what is wrong where. */
+/** Findings of a refused pipeline, with their places. */
 function findingsOf(findings: unknown): string[] {
   if (!Array.isArray(findings)) return []
   return (findings as Record<string, unknown>[]).map(
@@ -63,13 +63,13 @@ function hintOf({ code, details, retryAfterS }: ClientError): string | undefined
   return undefined
 }
 
-/** For programs: the service's own shape. */
+/** For programs: the service's error format. */
 export function errorAsJson(error: ClientError): string {
   const { code, message, details, requestId } = error
   return JSON.stringify({ code, message, details, ...(requestId ? { request_id: requestId } : {}) })
 }
 
-/** The same shape for what is wrong on this side. */
+/** The same format for local problems. */
 export function problemAsJson(message: string, exitCode = 1): string {
   const code: ErrorCode = exitCode === exitCodeOf.unauthenticated ? "unauthenticated" : "invalid_argument"
   return JSON.stringify({ code, message, details: { reason: "command_line" } })

@@ -1,4 +1,4 @@
-// The input of a call from a command line: the file given, then path parameters, then flags; the later wins.
+// The input of a command's call: the file, then path parameters, then flags. Later values take precedence.
 import { CommandProblem } from "../../kernel/command.ts"
 import { isRecord, parsedJson } from "../../kernel/json.ts"
 import { roundedInteger } from "../../kernel/rounded-integer.ts"
@@ -15,7 +15,7 @@ export interface GivenInput {
   readonly file: string | undefined
 }
 
-/** Throws CommandProblem for a file that cannot be read or holds no object. What is missing is told by the call. */
+/** Throws CommandProblem for an unreadable file or a file without an object. The call reports missing fields. */
 export async function readInput(given: GivenInput, terminal: Terminal): Promise<Record<string, unknown>> {
   const { positional, words, values, file } = given
   const input = file === undefined ? {} : objectOf(file, await textOf(file, terminal))
@@ -24,7 +24,7 @@ export async function readInput(given: GivenInput, terminal: Terminal): Promise<
   return input
 }
 
-/** A flag's JSON: as it stands, or `@file` (JSON or YAML; `@-` is standard input). */
+/** Reads JSON from a flag: inline, or `@file` with JSON or YAML (`@-`: standard input). */
 export async function readJsonFlag(name: string, text: string, terminal: Terminal): Promise<unknown> {
   if (text.startsWith("@")) return documentOf(text.slice(1), await textOf(text.slice(1), terminal))
   try {
@@ -50,7 +50,7 @@ function objectOf(file: string, text: string): Record<string, unknown> {
   return { ...value }
 }
 
-/** JSON as it is, which YAML would read a little differently (keys beyond 1,024 characters, for one), else YAML. */
+/** Parses JSON, else YAML. A YAML parser reads some JSON differently, for example keys beyond 1,024 characters. */
 function documentOf(file: string, text: string): unknown {
   const json = parsedJson(text)
   if (json !== undefined) {

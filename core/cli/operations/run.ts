@@ -1,4 +1,4 @@
-// Runs one operation for a command: calls it through the client and writes what it answers.
+// Runs one operation for a command: calls it through the client and writes the response.
 import { once } from "node:events"
 import { createWriteStream } from "node:fs"
 import { rename, rm } from "node:fs/promises"
@@ -15,16 +15,16 @@ import { recordText, tableText } from "./show.ts"
 export interface RunArgs {
   readonly name: string
   readonly route: ClientRoute
-  /** Fields that a list shows first. */
+  /** Fields shown first in a list. */
   readonly columns?: readonly string[] | undefined
   readonly input: Fields
   readonly target: Target
-  /** In place of a call of the target. */
+  /** Replaces the call of the target. */
   readonly call?: CallByName | undefined
   readonly terminal: Terminal
   readonly json: boolean
   readonly all: boolean
-  /** A file in place of standard output. */
+  /** A file instead of standard output. */
   readonly output: string | undefined
 }
 
@@ -75,14 +75,17 @@ function textOf(answer: unknown, { route, terminal, columns }: RunArgs): string 
   return [tableText(items, widthOf(terminal), columns), ...more, ...short].join("\n")
 }
 
-/** Of an answer that holds nothing but one list. */
+/** Returns the list field of a response with a single field. */
 function soleList(answer: unknown): string | undefined {
   const entries = Object.entries(typeof answer === "object" && answer !== null ? answer : {})
   const [only] = entries
   return entries.length === 1 && only && Array.isArray(only[1]) ? only[0] : undefined
 }
 
-/** Page after page: a table a page would not line up, so people get it at the end; programs get a line an item at once. */
+/**
+ * Reads page after page. Tables of separate pages would not align, so people see one table at the end. Programs receive one line
+ * for each item immediately.
+ */
 async function writeAll(ask: (input: Fields) => Promise<unknown>, list: string, args: RunArgs, progress: Progress): Promise<void> {
   const { pages } = pagesOf((input) => ask(input) as Promise<Fields>, { list, by: args.route.offset ? "offset" : "cursor" })
   const kept: unknown[] = []
@@ -112,7 +115,7 @@ async function writeStream(stream: ClientStream, args: RunArgs, progress: Progre
   })
 }
 
-/** To standard output, or to a file that is there whole or not at all. */
+/** Writes to standard output or to a file. The file appears complete or not at all. */
 async function writeTo(
   { output, terminal }: RunArgs,
   progress: Progress,
@@ -131,7 +134,7 @@ async function writeTo(
     throw new CommandProblem(`${output} cannot be written: ${cause.message}`)
   }
   const file = createWriteStream(draft, { flags: "wx", mode: 0o600 })
-  // The consumer of the file gets the error as well.
+  // The writes below also report the error.
   file.on("error", () => {})
   try {
     await once(file, "open").catch(unwritten)
@@ -146,7 +149,7 @@ async function writeTo(
   }
 }
 
-/** Waits where the reader is slower than the service. */
+/** Waits if the reader is slower than the service. */
 async function written(to: Writable, chunk: string | Uint8Array): Promise<void> {
   await new Promise<void>((resolve, reject) => to.write(chunk, (error) => (error ? reject(error) : resolve())))
 }
@@ -155,10 +158,10 @@ function widthOf({ stdout }: Terminal): number {
   return stdout.isTTY ? (stdout.columns ?? 80) : Number.POSITIVE_INFINITY
 }
 
-// A line on standard error that says what is going on, for what takes longer than a second; only where a person looks.
+// A progress line on standard error for calls longer than one second. Only on a terminal.
 
 interface Progress {
-  /** Shown from the next second on. */
+  /** Sets the text. It appears within the next second. */
   say(what: string): void
   end(): void
 }

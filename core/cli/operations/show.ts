@@ -1,4 +1,4 @@
-// Answers for people: a list as a table that fits the terminal, anything else as YAML.
+// Responses for people: a list as a table with the terminal's width, other values as YAML.
 import { stringify } from "yaml"
 import { harmless } from "../../kernel/terminal.ts"
 
@@ -10,8 +10,8 @@ export function recordText(answer: unknown): string {
 }
 
 /**
- * One line an item under a line of names; `first` are the columns that people look for. Columns beyond the width are left
- * out and named below.
+ * Formats one line for each item under a line of names. `first`: preferred columns. Columns beyond the width are left out and
+ * named below.
  */
 export function tableText(items: readonly unknown[], width: number, first: readonly string[] = []): string {
   if (items.length === 0) return "(none)"
@@ -33,7 +33,7 @@ export function tableText(items: readonly unknown[], width: number, first: reado
   return [...lines, ...(left.length > 0 ? [`Also: ${left.join(", ")} (--json shows them)`] : [])].join("\n")
 }
 
-/** Where there is a slug, people have no use for the id. */
+/** With a slug, the id is unimportant for people and comes last. */
 function slugFirst(names: readonly string[]): string[] {
   return names.includes("slug") ? [...names.filter((name) => name !== "id"), ...names.filter((name) => name === "id")] : [...names]
 }
@@ -49,7 +49,7 @@ function fitting<C extends { width: number }>(columns: readonly C[], width: numb
   return shown
 }
 
-/** Scalars by name; an object's scalars by dotted names; what is larger is left to --json. */
+/** Returns scalars by name and nested scalars by dotted name. Larger values are shown only with --json. */
 function cellsOf(item: unknown): Map<string, string> {
   const cells = new Map<string, string>()
   if (typeof item !== "object" || item === null || Array.isArray(item)) return cells.set("value", cellOf(item) ?? JSON.stringify(item))

@@ -1,4 +1,4 @@
-// docs/reference/actions: a page for each action type with its fields, result, rules and examples, and an index of them.
+// docs/reference/actions: an index, and a page for each action type with its fields, result, rules and examples.
 import type { AnyAction } from "../../contract/action.ts"
 import { CommonActionFields } from "../../pipeline/document.ts"
 import { byName, fenced, fieldsOf, fieldTable, generatedNote, pageOf, table } from "../markdown.ts"

@@ -1,5 +1,5 @@
-// docs/reference/auth-modes: a page for each auth mode with its `auth_config`, and with a request as its sender signs it,
-// made by the mode itself; and an index of them.
+// docs/reference/auth-modes: an index, and a page for each auth mode with its `auth_config` and a signed example request. The
+// mode itself signs the request.
 import { parse } from "yaml"
 import type { AnyAuthMode, AuthModeExample, InboundRequest } from "../../contract/auth-mode.ts"
 import type { Json } from "../../contract/collection.ts"
@@ -48,7 +48,10 @@ async function exampleOf(mode: AnyAuthMode, example: AuthModeExample): Promise<s
 const shownTime = "2026-01-15T09:30:00Z"
 const shownBody = JSON.stringify({ email: "ada@example.com" })
 
-/** What a sender that has the secret sends; undefined where the mode has none, and its proof is another each time. */
+/**
+ * Returns the signed request of a sender with the secret. Undefined if the mode has no secret, because its proof differs each
+ * time.
+ */
 async function signedRequest(mode: AnyAuthMode, { yaml }: AuthModeExample): Promise<{ secret: string; text: string } | undefined> {
   const { auth_config = {} } = parse(yaml) as { auth_config?: Record<string, Json> }
   const { secret: _, ...given } = auth_config

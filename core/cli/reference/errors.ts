@@ -1,4 +1,4 @@
-// docs/reference/errors.md: every error code, as each surface says it, and every reason with its code and details.
+// docs/reference/errors.md: every error code in the form of each surface, and every reason with its code and details.
 import { httpStatusOf } from "../../kernel/errors.ts"
 import type { ReasonSpec, ReasonSpecs } from "../../kernel/reasons/define.ts"
 import { coreReasonGroups } from "../../kernel/reasons.ts"

@@ -1,5 +1,5 @@
-// config/api.txt: each public or stored name, one sorted line each. Callers and stored data rely on them, so a review shows
-// each change.
+// config/api.txt: all public and stored names, one sorted line each. Callers and stored data rely on them, so a review shows each
+// change.
 import type { Declarations, LoadedPlugin } from "../../bootstrap/plugins.ts"
 import { Actions } from "../../contract/action.ts"
 import { AuthModes } from "../../contract/auth-mode.ts"
@@ -73,7 +73,7 @@ function fieldsOfCollections(registry: Registry): string[] {
   })
 }
 
-/** Names that only the sources hold. */
+/** Names found only in the sources. */
 const patterns: Readonly<Record<string, RegExp>> = {
   command: /\bprogram\s*\.command\("([a-z-]+)/g,
   lease: /(?:\blease = (?:\{ name: )?|leases\.claim\()["`]([^"`$]+)/g,

@@ -1,5 +1,4 @@
-// docs/reference/operations: a page for each area of the API, its operations with who may call them and how they can
-// fail; and an index of them.
+// docs/reference/operations: an index, and a page for each area of the API with its operations, permitted callers and errors.
 import { type AnyOperation, fulfilled, type GivenCall, type OperationExample } from "../../contract/operation.ts"
 import { byName, fenced, fieldsOf, fieldTable, generatedNote, pageOf, table } from "../markdown.ts"
 
@@ -51,7 +50,7 @@ function section(operation: AnyOperation): string[] {
   ]
 }
 
-/** Returns why agents and scripts do not have the operation. */
+/** Returns the reason for a missing tool or command. */
 function absence({ mcp, cli, streams }: AnyOperation): string {
   const tool =
     mcp && "absent" in mcp ? ` It has no MCP tool: ${sentence(mcp.absent)}` : streams ? " It has no MCP tool: it streams its answer." : ""
@@ -74,7 +73,7 @@ function calledBy(call: GivenCall): string {
   return `\`${typeof call === "string" ? call : call.operation}\``
 }
 
-/** As GitHub makes it of a heading. */
+/** Returns the anchor of a heading, as on GitHub. */
 function anchorOf(name: string): string {
   return name.toLowerCase().replaceAll(/[^a-z0-9_-]/g, "")
 }

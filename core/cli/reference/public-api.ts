@@ -1,17 +1,17 @@
-// What programs may rely on: every name that the entry points export, what kind it is, and the comment that explains it. Read
-// from the sources themselves; config/public-api.txt keeps the list, so that a change of it is seen in review.
+// The public API: every export of the entry points, with kind and comment. Read from the sources. config/public-api.txt lists the
+// names, so a review shows each change.
 import { generatedNote, pageOf, table } from "../markdown.ts"
 import { exportLists, sourceOf, targetOf } from "./sources.ts"
 
 export interface PublicName {
   readonly name: string
-  /** What an import of it gives: something at run time, something for the compiler, or both. */
+  /** The kind of import: for run time, for the compiler, or both. */
   readonly kind: "value" | "type" | "value and type"
-  /** The comment at its declaration; empty where there is none. */
+  /** The comment at the declaration; empty without a comment. */
   readonly comment: string
 }
 
-/** Entry points by the name that they are imported under, and their file. */
+/** Entry points by import name, with their file. */
 export const entryPoints: Readonly<Record<string, string>> = {
   "#core": "core/index.ts",
   "#core/engine": "core/engine.ts",
@@ -20,7 +20,7 @@ export const entryPoints: Readonly<Record<string, string>> = {
   "millrace/live": "client/live.ts",
 }
 
-/** In alphabetical order. Throws where an entry point exports in a way that cannot be listed. */
+/** Returns the exports in alphabetical order. Throws for exports of an unknown form. */
 export function publicNames(entryPoint: string): PublicName[] {
   const file = entryPoints[entryPoint] ?? entryPoint
   const text = sourceOf(file)
@@ -58,7 +58,7 @@ export function publicApiPage(): string {
 
 const declaration = /^export (?:declare )?(?:abstract )?(const|function|async function|class|interface|type) (\w+)/gm
 
-/** What a module says of a name, where it is declared: in it, or in one that it takes the name from. */
+/** Returns kind and comment of a name from its declaration, in this module or in an imported module. */
 function declared(name: string, file: string): Pick<PublicName, "kind" | "comment"> {
   const text = sourceOf(file)
   const found = [...text.matchAll(declaration)].filter(([, , one]) => one === name)
@@ -77,7 +77,7 @@ function declared(name: string, file: string): Pick<PublicName, "kind" | "commen
   throw new Error(`${file} exports "${name}", and nothing there declares it.`)
 }
 
-/** The first sentence, or the first few, of the comment that ends right above. */
+/** Returns the text of the comment directly above. */
 function commentBefore(text: string, index: number): string {
   const comment = /\/\*\*((?:(?!\*\/)[\s\S])*)\*\/\s*(?:\/\/ biome-ignore.*\s*)?$/.exec(text.slice(0, index))?.[1] ?? ""
   return comment

@@ -1,4 +1,4 @@
-// docs/rules: a page for each lint rule, from its own text, with what the compiler says of its examples.
+// docs/rules: a page for each lint rule with its text, and the compiler's findings for its examples.
 import { join } from "node:path"
 import { type Declarations, frameworkRoot } from "../../bootstrap/plugins.ts"
 import { Actions, type AnyAction } from "../../contract/action.ts"
@@ -12,11 +12,11 @@ import { byName, example, fenced, fieldsOf, fieldTable, generatedNote, pageOf, t
 
 export interface NamedRule extends LintRule {
   readonly id: string
-  /** The action type whose rule it is; undefined for one of the compiler. */
+  /** The action type of the rule. Undefined for a compiler rule. */
   readonly action: string | undefined
 }
 
-/** Of the compiler, of every action type and of plugins, by name. */
+/** Rules of the compiler, of action types and of plugins, by name. */
 export function allRules(actions: readonly AnyAction[], crossDocument: readonly CrossDocumentRule[]): NamedRule[] {
   const own = Object.entries<LintRule>(compilerRules).map(([id, rule]) => ({ ...rule, id, action: undefined }))
   const theirs = actions.flatMap(({ type, rules = {} }) =>
@@ -26,7 +26,7 @@ export function allRules(actions: readonly AnyAction[], crossDocument: readonly 
   return byName([...own, ...theirs, ...across], ({ id }) => id)
 }
 
-/** Texts by path. The examples are compiled as documents of an organization "acme". */
+/** Returns texts by path. The examples are compiled as documents of an organization "acme". */
 export async function rulePages(declarations: Declarations): Promise<Record<string, string>> {
   const { config } = loadConfig({ defaults: join(frameworkRoot, "config/default.yaml"), env: {} })
   const rules = allRules(declarations.registry.items(Actions), declarations.registry.items(CrossDocumentRules))
@@ -71,12 +71,12 @@ async function page(rule: NamedRule, compiler: LocalCompiler): Promise<string> {
   ])
 }
 
-/** The example's documents, each with a name of its own. */
+/** Returns the example's documents, each with its own name. */
 function documentsOf(example: string): string[] {
   return example.split(/^---$\n/m).map((fields, index) => `name: Example${index === 0 ? "" : ` ${index + 1}`}\n${fields.trimEnd()}\n`)
 }
 
-/** What the compiler says of an example's documents, those beside each other included. */
+/** Returns the compiler's findings for an example's documents, including cross-document findings. */
 export async function findingsOf(example: string, compiler: LocalCompiler): Promise<{ text: string; finding: Finding }[]> {
   const texts = documentsOf(example)
   const compiled = await Promise.all(texts.map((text) => compiler.compile(text)))
@@ -104,7 +104,9 @@ async function said(example: string, compiler: LocalCompiler): Promise<string> {
     .join("\n\n")
 }
 
-/** docs/reference/pipeline.md: the fields of a pipeline's document, with a document that the page's test has validated. */
+/**
+ * docs/reference/pipeline.md: the fields of a pipeline document, with an example document. The page's test validates the example.
+ */
 export function pipelineReference(): string {
   return pageOf([
     generatedNote("the document's schema"),

@@ -1,4 +1,4 @@
-// docs/reference/settings.md: every setting of the core and of the plugins that ship, with default and variable.
+// docs/reference/settings.md: all settings of the core and of shipped plugins, with default and variable.
 import { join } from "node:path"
 import { frameworkRoot, type LoadedPlugin } from "../../bootstrap/plugins.ts"
 import { loadConfig, variableFor } from "../../kernel/config.ts"

@@ -1,5 +1,4 @@
-// Reads the sources of the framework for lists that no declaration holds at run time. The formatter fixes the layout, so
-// that patterns are enough.
+// Reads the framework's sources for lists without run-time declarations. The formatter fixes the layout, so patterns suffice.
 import { existsSync, globSync, readFileSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { frameworkRoot } from "../../bootstrap/plugins.ts"
@@ -12,7 +11,7 @@ interface Named {
 
 const texts = new Map<string, string>()
 
-/** The text of a file of the framework. The path is relative to its folder. */
+/** Returns the text of a framework file. The path is relative to the framework's folder. */
 export function sourceOf(file: string): string {
   const known = texts.get(file)
   if (known !== undefined) return known
@@ -28,7 +27,7 @@ export function productFiles(): string[] {
   return globSync("{core,plugins}/**/*.ts", { cwd: frameworkRoot }).sort()
 }
 
-/** `export { a, type B as C } from "./x.ts"`, and imports likewise. */
+/** Matches `export { a, type B as C } from "./x.ts"`, and imports alike. */
 export function exportLists(text: string, word: "export" | "import" = "export"): { names: Named[]; from: string }[] {
   const statement = new RegExp(`^${word} (type )?\\{([^}]*)\\} from "([^"]+)"`, "gm")
   return [...text.matchAll(statement)].map(([, type, list = "", from = ""]) => ({
@@ -44,7 +43,7 @@ export function exportLists(text: string, word: "export" | "import" = "export"):
   }))
 }
 
-/** The file that an import of `file` names. */
+/** Resolves an import of `file`. */
 export function targetOf(file: string, specifier: string): string {
   const entryPoint = { "#core": "core/index.ts", "#core/engine": "core/engine.ts" }[specifier]
   return entryPoint ?? join(dirname(file), specifier)

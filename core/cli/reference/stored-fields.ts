@@ -1,12 +1,12 @@
-// Collections and the fields of their documents, read from the sources: types hold the fields, and no value does.
+// Collections and the fields of their documents. Read from the sources, because only types contain the fields.
 import { exportLists, productFiles, sourceOf, targetOf } from "./sources.ts"
 
 const start = /= defineCollection<|: defineCollection</g
 const declaration = /[=:] defineCollection<([^()]+)>\(\)\(\{\s*name: (?:"(\w+)"|`\$\{\w+\}(\w+)`)/g
 
 /**
- * The fields of each collection, in alphabetical order. A name that begins with `*` stands for several collections, whose
- * names end alike. Throws if a type cannot be read.
+ * Returns the fields of each collection in alphabetical order. A name with a leading `*` covers several collections with the same
+ * ending. Throws if a type cannot be read.
  */
 export function storedFields(): Map<string, readonly string[]> {
   const found = new Map<string, readonly string[]>()
@@ -19,7 +19,7 @@ export function storedFields(): Map<string, readonly string[]> {
   return found
 }
 
-/** Fields of an interface, of `A & B`, of `A | B`, of `Omit<A, …>` and of the output of a zod object. */
+/** Returns the fields of an interface, of `A & B`, of `A | B`, of `Omit<A, …>` and of the output of a zod object. */
 function fieldsOf(type: string, file: string): string[] {
   const parts = splitOutside(type.replaceAll(/\s+/g, " ").trim(), /[&|]/)
   if (parts.length > 1) return parts.flatMap((part) => fieldsOf(part, file))
@@ -48,7 +48,7 @@ function declaredFields(name: string, file: string): string[] {
   return imported(name, file, declaredFields)
 }
 
-/** Reads a name in the file that it is imported from. */
+/** Reads a name in its source file. */
 function imported(name: string, file: string, read: (name: string, file: string) => string[]): string[] {
   const text = sourceOf(file)
   for (const { names, from } of [...exportLists(text, "import"), ...exportLists(text)]) {

@@ -1,5 +1,5 @@
-// docs/reference/tests.md: the fields of a pipeline's test file, and of all that stands in it, with a file that the page's
-// test has run.
+// docs/reference/tests.md: the fields of a pipeline's test file and of its parts, with an example file. The page's test runs the
+// example.
 import type { z } from "zod"
 import { matchers } from "../../rehearsal/matching.ts"
 import * as parts from "../../rehearsal/test-document.ts"

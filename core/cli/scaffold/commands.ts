@@ -1,4 +1,4 @@
-// `millrace init` and `millrace new`: what makes a project, and what makes a plugin in one.
+// `millrace init` and `millrace new`: create a project, and a plugin in a project.
 import { spawnSync } from "node:child_process"
 import { existsSync } from "node:fs"
 import { join, relative, resolve } from "node:path"
@@ -11,10 +11,10 @@ import { type Kind, kinds, named, parseName } from "./kinds.ts"
 import { importsOf, type Project, projectAt, type TemplateFile, templateFiles, writeNew } from "./project.ts"
 
 export interface ScaffoldContext {
-  /** The folder that the command was called in. */
+  /** The working directory of the command. */
   readonly root: string
   readonly declarations: () => Promise<Declarations>
-  /** Writes what is made from declarations again, where the project keeps it. */
+  /** Regenerates the project's generated files. */
   readonly terminal: Terminal
   readonly refresh: (isFramework: boolean) => Promise<void>
 }
@@ -50,25 +50,25 @@ export function addScaffoldCommands(program: Command, { root, declarations, refr
   }
 }
 
-/** First words of the commands that plugins add. */
+/** Returns the first words of plugin commands. */
 function groupsOf({ plugins }: Declarations): string[] {
   return plugins
     .flatMap(({ plugin }) => plugin.commands ?? [])
     .map(({ name, group = name }) => (typeof group === "string" ? group : group.name))
 }
 
-// `millrace new <kind> NAME`: a plugin folder that works as it is made, and its test.
+// `millrace new <kind> NAME`: creates a working plugin folder and its test.
 
 interface NewArgs {
   readonly kind: Kind
   readonly given: string
   readonly project: Project
   readonly declarations: Declarations
-  /** Names of the commands that are not areas. */
+  /** Names of commands other than areas. */
   readonly commands: readonly string[]
 }
 
-/** Paths of what was made. Throws BootError for an invalid or taken name. */
+/** Returns the paths of the created files. Throws BootError for an invalid or taken name. */
 function makePlugin({ kind, given, project, declarations, commands }: NewArgs): string[] {
   // An action may be named by its type.
   const isType = kind.name === "action" && /^[a-z][a-z0-9]*\.[a-z]/.test(given)
@@ -87,7 +87,7 @@ function pluginOf(id: string, { plugins }: Declarations): string | undefined {
   return found && `There is a plugin "${id}": ${found.from}.`
 }
 
-/** Tests stand under test/ as the plugin stands in the project. */
+/** Tests under test/ mirror the plugin's place in the project. */
 function placed({ path, text }: TemplateFile, folder: string, name: string, project: Project): TemplateFile {
   const own = importsOf(project, named(text, name))
   if (!path.endsWith(".test.ts")) return { path: `${folder}/${path}`, text: own }
@@ -96,7 +96,7 @@ function placed({ path, text }: TemplateFile, folder: string, name: string, proj
   return { path: test, text: own.replace('"./index.ts"', JSON.stringify(plugin)) }
 }
 
-/** A longer name may want its line broken. */
+/** A longer name may need another line break. */
 function format(folder: string, paths: readonly string[]): void {
   const biome = join(frameworkRoot, "node_modules/.bin/biome")
   if (existsSync(biome)) spawnSync(biome, ["check", "--write", ...paths], { cwd: folder, stdio: "ignore" })

@@ -1,5 +1,5 @@
-// `millrace init DIR`: a project of one's own that uses Millrace as a package, with a pipeline, an action type and their
-// tests, ready for `npm install`.
+// `millrace init DIR`: a new project with Millrace as a package. Contains a pipeline, an action type and their tests, ready for
+// `npm install`.
 import { spawnSync } from "node:child_process"
 import { existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs"
 import { basename, join, resolve } from "node:path"
@@ -11,17 +11,17 @@ import { named } from "./kinds.ts"
 import { importsOf, type Manifest, ownManifest, type TemplateFile, templateFiles, writeNew } from "./project.ts"
 
 export interface InitArgs {
-  /** New, or empty. */
+  /** A new or empty folder. */
   readonly folder: string
-  /** What the project depends on, as package.json says it, or a path; absent: this version. */
+  /** The project's dependency on Millrace as in package.json, or a path. Default: this version. */
   readonly dependency?: string | undefined
   readonly terminal: Terminal
 }
 
-/** Files that package managers or git would take for their own in a template. */
+/** Files with a meaning for package managers or git, even in a template. */
 const dotted = new Set(["gitignore", "mocharc.yaml"])
 
-/** Throws BootError where the folder holds something already, or no package can be made. */
+/** Throws BootError if the folder is not empty or no package can be built. */
 export function makeProject({ folder, dependency, terminal }: InitArgs): string[] {
   const target = resolve(folder)
   const name = slugOf(basename(target), "project")
@@ -34,7 +34,7 @@ export function makeProject({ folder, dependency, terminal }: InitArgs): string[
   return [...files.map(({ path }) => path), "package.json"].sort()
 }
 
-/** Makes the folder where there is none; `shown` is how it is named to a person. */
+/** Creates a missing folder. `shown`: its name in messages. */
 function openEmpty(folder: string, shown: string): void {
   try {
     mkdirSync(folder, { recursive: true })
@@ -51,7 +51,7 @@ function placed({ path, text }: TemplateFile, name: string, folder: string): Tem
   return { path: dotted.has(path) ? `.${path}` : path, text: importsOf({ folder, isFramework: false }, named(text, name)) }
 }
 
-/** What the project shares with the framework comes in the framework's versions. */
+/** Shared dependencies use the framework's versions. */
 function manifest(name: string, spec: string, { dependencies, devDependencies, engines, allowScripts }: Manifest): object {
   const own = { ...dependencies, ...devDependencies }
   const picked = (...names: string[]) => Object.fromEntries(names.map((one) => [one, own[one]]))
@@ -75,10 +75,10 @@ function manifest(name: string, spec: string, { dependencies, devDependencies, e
   }
 }
 
-// What a new project depends on: the version that makes it; from a clone, the package made of the clone, put into the
-// project; or the given dependency.
+// The dependency of a new project: the creating version; in a clone, a package built from the clone and stored in the project; or
+// the passed dependency.
 
-/** As it stands in a package.json in `folder`. Throws BootError when the package cannot be made. */
+/** Returns the dependency for a package.json in `folder`. Throws BootError if the package cannot be built. */
 function dependencySpec(folder: string, given: string | undefined, terminal: Terminal): string {
   if (given !== undefined) return existsSync(given) ? `file:${resolve(given)}` : given
   if (!frameworkIsSource) return `^${ownManifest().version}`
@@ -86,7 +86,7 @@ function dependencySpec(folder: string, given: string | undefined, terminal: Ter
   const options = { cwd: frameworkRoot, encoding: "utf8", shell: process.platform === "win32" } as const
   const { status, stdout, stderr, error } = spawnSync("npm", ["pack", "--json", "--loglevel=error", "--pack-destination", folder], options)
   if (status !== 0) throw new BootError([`The package could not be made of ${frameworkRoot}: ${error?.message ?? stderr.trim()}`])
-  // What scripts print comes before the answer.
+  // Output of scripts comes before the answer.
   const file = /"filename": "([^"]+\.tgz)"/.exec(stdout)?.[1]
   if (file === undefined) throw new BootError([`npm pack named no file; it said: ${stdout.trim()}`])
   return `file:${file}`

@@ -1,4 +1,4 @@
-// The kinds of plugin that can be made: where each goes, and which names are taken.
+// The kinds of plugins for `millrace new`: their folders and taken names.
 import type { Declarations } from "../../bootstrap/plugins.ts"
 import { Actions } from "../../contract/action.ts"
 import { AuthModes } from "../../contract/auth-mode.ts"
@@ -8,17 +8,17 @@ import { Operations } from "../../contract/operation.ts"
 import { BootError } from "../../kernel/config.ts"
 
 export interface Kind {
-  /** As the command and the folder of its template call it. */
+  /** Name in the command and of the template folder. */
   readonly name: "action" | "area" | "auth-mode"
   readonly summary: string
-  /** Below the project. */
+  /** Relative to the project. */
   readonly folder: (name: string) => string
   readonly plugin: (name: string) => string
-  /** Who has the name already, as a sentence; undefined: nobody. */
+  /** Returns a sentence with the owner of the name. Undefined if the name is free. */
   readonly taken: (name: string, declarations: Declarations, commands: readonly string[]) => string | undefined
 }
 
-/** Words that stand in the place of an area without being one. */
+/** Reserved words in the place of an area. */
 const reserved = ["inbound", "live", "mcp", "docs"]
 
 export const kinds: readonly Kind[] = [
@@ -62,7 +62,7 @@ export const kinds: readonly Kind[] = [
   },
 ]
 
-/** Words in lower case with - between: what folders are called. */
+/** Validates a folder name: lower-case words with - between them. */
 export function parseName(text: string, what: string): string {
   if (/^[a-z][a-z0-9]*(-[a-z0-9]+)*$/.test(text) && text.length <= 50) return text
   const near = slugOf(text.replaceAll(".", "-"), "plugin").replace(/^[0-9-]+/, "")
@@ -70,7 +70,7 @@ export function parseName(text: string, what: string): string {
   throw new BootError([`"${text}" cannot be the name of ${what}: ${rule}.${near && near !== text ? ` Did you mean "${near}"?` : ""}`])
 }
 
-/** `lead-score` is the action `lead.score`; what follows a third word stays with the second. */
+/** `lead-score` becomes the action `lead.score`. Further words belong to the second part. */
 function actionType(name: string): string {
   return name.replace("-", ".").replaceAll("-", "_")
 }
@@ -79,7 +79,7 @@ function snakeCase(name: string): string {
   return name.replaceAll("-", "_")
 }
 
-/** A text of a template, with the name in place of the sample's in each form. */
+/** Replaces all forms of the sample name in a template's text. */
 export function named(text: string, name: string): string {
   const words = name.replaceAll("-", " ")
   const header = name.replace(/(^|-)[a-z]/g, (start) => start.toUpperCase())

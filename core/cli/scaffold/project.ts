@@ -1,4 +1,4 @@
-// Whose plugins are being made: the framework's own, in its repository, or those of a project that depends on it.
+// The target project of a new plugin: the framework's repository, or a project with a dependency on Millrace.
 import { existsSync, globSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { frameworkIsSource, frameworkRoot } from "../../bootstrap/plugins.ts"
@@ -6,11 +6,11 @@ import { BootError } from "../../kernel/config.ts"
 
 export interface Project {
   readonly folder: string
-  /** The framework's repository: its plugins import `#core`, and what is generated of them is committed. */
+  /** True for the framework's repository: its plugins import `#core`, and its generated files are committed. */
   readonly isFramework: boolean
 }
 
-/** Throws BootError where the folder is not a project. */
+/** Throws BootError if the folder is not a project. */
 export function projectAt(folder: string): Project {
   if (frameworkIsSource && folder === frameworkRoot) return { folder, isFramework: true }
   if (dependsOnMillrace(join(folder, "package.json"))) return { folder, isFramework: false }
@@ -29,7 +29,7 @@ function dependsOnMillrace(file: string): boolean {
   }
 }
 
-/** Imports of a template as they are written in a project of the user's. */
+/** Rewrites a template's imports for the target project. */
 export function importsOf({ isFramework }: Project, text: string): string {
   return isFramework ? text : text.replaceAll('"#core', '"millrace')
 }
@@ -48,12 +48,12 @@ export function ownManifest(): Manifest {
 }
 
 export interface TemplateFile {
-  /** In the template, with / between. */
+  /** Relative to the template, with / as separator. */
   readonly path: string
   readonly text: string
 }
 
-/** The files of a template, by their paths in it; the caller chooses the target. */
+/** Returns the files of a template by path. The caller chooses the target. */
 export function templateFiles(template: string): TemplateFile[] {
   const folder = join(frameworkRoot, "templates", template)
   return globSync("**/*", { cwd: folder })
@@ -62,7 +62,7 @@ export function templateFiles(template: string): TemplateFile[] {
     .map((path) => ({ path: path.replaceAll("\\", "/"), text: readFileSync(join(folder, path), "utf8") }))
 }
 
-/** All of them or none; throws BootError where one of them is there already. */
+/** Writes all files or none. Throws BootError if a file exists already. */
 export function writeNew(folder: string, files: readonly TemplateFile[]): void {
   const there = files.filter(({ path }) => existsSync(join(folder, path)))
   if (there.length > 0) throw new BootError(there.map(({ path }) => `${path} exists already.`))
