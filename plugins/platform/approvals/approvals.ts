@@ -1,4 +1,4 @@
-// The service behind gates: files what waits, tells how it was decided, and keeps how it ended.
+// The service behind gates: files requests, reports their decisions, and records their outcomes.
 import { createHmac, randomBytes } from "node:crypto"
 import { isDeepStrictEqual } from "node:util"
 import { z } from "zod"
@@ -44,14 +44,14 @@ export const approvalsChannel = defineChannel({
   summary: "Approvals as they are filed, decided, expire and are carried out.",
 })
 
-/** The job that notes that nobody decided in time. */
+/** The job for the expiry of an undecided approval. */
 export const expireJobRef = jobRef("approvals.expire", z.object({ organization: z.string(), approval_id: z.string() }))
 
 const digestKeyBytes = 32
 
 export interface ApprovalServices extends Deps<typeof Approvals.inject> {
   readonly expireMs: number
-  /** From its expiry until an approval is removed, with what it asked for. */
+  /** Time from the expiry of an approval to its removal, including its input. */
   readonly keepMs: number
 }
 
@@ -59,7 +59,7 @@ export interface Verdict {
   readonly by: { credential_id: string; user_id: string | null }
   readonly note: string
   readonly state: "approved" | "rejected"
-  /** In place of the input that was asked for. */
+  /** Replaces the requested input. */
   readonly edited?: Json
 }
 
@@ -140,7 +140,7 @@ export class Approvals implements Gatekeeper {
     }
   }
 
-  /** Undefined if a pipeline or the service itself asked. */
+  /** Undefined for requests of a pipeline or the service itself. */
   async #requesterReach(organization: string, { requester, subject }: StoredApproval): Promise<CurrentReach | undefined> {
     const { apiKeys, principals } = this.#services
     const credentialId = requester.credential_id
@@ -157,7 +157,7 @@ export class Approvals implements Gatekeeper {
   async complete(work: UnitOfWork, organization: string, id: string, receipt: Receipt): Promise<void> {
     const approval = await this.require(organization, id)
     const state: ApprovalState = receipt.ok ? "done" : "failed"
-    // What was carried out once is not carried out again: the commit of a second run is refused.
+    // An approval is carried out once: the commit of a second run is refused.
     const where = { state: { $in: ["approved", "failed"] } }
     this.#end(work, organization, approval, state, { receipt, where })
   }
@@ -167,7 +167,7 @@ export class Approvals implements Gatekeeper {
       .open(ApprovalCollection, organization)
       .find({ job, state: { $in: ["pending", "approved"] } })
     for (const approval of approvals) {
-      // What nobody decided is never taken for decided, though its job is retried.
+      // An undecided approval never counts as decided, even if its job is retried.
       const state = approval.state === "pending" ? "expired" : "failed"
       this.#end(work, organization, approval, state, { receipt: { ok: false, error }, where: { state: approval.state } })
     }
@@ -190,7 +190,7 @@ export class Approvals implements Gatekeeper {
     this.#tell(work, organization, { ...approval, state }, state)
   }
 
-  /** Stages a decision about one that is pending, and makes what waits due. */
+  /** Stages a decision on a pending approval and makes its waiting job due. */
   decide(work: UnitOfWork, organization: string, approval: StoredApproval, { by, note, state, edited }: Verdict): StoredApproval {
     const changed: Partial<FieldsOf<StoredApproval>> = {
       state,
@@ -203,7 +203,7 @@ export class Approvals implements Gatekeeper {
     return this.#releaseJob(work, organization, { ...approval, ...changed })
   }
 
-  /** Stages a rejection by the service itself. A decision that is committed first stands. */
+  /** Stages a rejection by the service itself. An earlier committed decision stays. */
   reject(work: UnitOfWork, organization: string, approval: StoredApproval, note: string): void {
     const changed = { state: "rejected" as const, note, decided_at: timestamp(this.#services.clock.now()) }
     work.in(ApprovalCollection, organization).update(approval.id, { $set: changed }, { where: { state: "pending" }, optional: true })
@@ -212,20 +212,20 @@ export class Approvals implements Gatekeeper {
 
   #releaseJob(work: UnitOfWork, organization: string, approval: StoredApproval): StoredApproval {
     this.#services.queue.hasten(work, approval.job)
-    // The expiry finds a decided approval, and ends.
+    // The expiry job finds a decided approval and ends.
     this.#services.queue.hasten(work, expiryOf(approval.id))
     this.#tell(work, organization, approval, approval.state)
     return approval
   }
 
-  /** Stages that nobody decided in time. */
+  /** Stages the expiry of the approval. */
   expire(work: UnitOfWork, organization: string, approval: StoredApproval): void {
     work.in(ApprovalCollection, organization).update(approval.id, { $set: { state: "expired" } }, { where: { state: "pending" } })
     this.#services.queue.hasten(work, approval.job)
     this.#tell(work, organization, { ...approval, state: "expired" }, "expired")
   }
 
-  /** undefined for an unknown id, and once it was removed. */
+  /** Returns undefined for an unknown or removed approval. */
   find(organization: string, id: string): Promise<StoredApproval | undefined> {
     return this.#services.store.open(ApprovalCollection, organization).get(id)
   }
@@ -236,12 +236,12 @@ export class Approvals implements Gatekeeper {
     return approval
   }
 
-  /** A pending one whose time is over counts as expired before anybody wrote that down. */
+  /** A pending approval counts as expired at its expiry, before the expiry is stored. */
   stateOf({ state, expires_at }: StoredApproval): ApprovalState {
     return state === "pending" && Date.parse(expires_at) <= this.#services.clock.now() ? "expired" : state
   }
 
-  /** Of the approvals that are in this state now. */
+  /** Returns the filter for approvals with this current state. */
   filterOf(state: ApprovalState | undefined): Filter {
     if (state !== "pending" && state !== "expired") return state === undefined ? {} : { state }
     const now = timestamp(this.#services.clock.now())
@@ -249,7 +249,7 @@ export class Approvals implements Gatekeeper {
     return { $or: [{ state }, { state: "pending", expires_at: { $lte: now } }] }
   }
 
-  /** Exactly what would be done. */
+  /** Returns the exact input. */
   inputOf({ id, input, sealed }: StoredApproval): Json {
     return sealed === null ? input : (JSON.parse(this.#services.vault.open(sealed, sealContext(id))) as Json)
   }
@@ -269,13 +269,13 @@ export class Approvals implements Gatekeeper {
     return Buffer.from(this.#services.vault.open(digest_key.sealed, digestKeyContext(id)), "base64")
   }
 
-  /** Without the input, which is read from the approval itself. */
+  /** Publishes the change without the input. Readers fetch the input from the approval. */
   #tell(work: UnitOfWork, organization: string, { id, gate, risk, what, state }: StoredApproval, event: string): void {
     this.#services.live.stage(work, organization, { channel: approvalsChannel.name, event, data: { id, gate, risk, what, state } })
   }
 }
 
-/** The job that waits for the approval's end. */
+/** Id of the expiry job. */
 function expiryOf(approvalId: string): string {
   return derivedUuid(approvalId, "expires")
 }

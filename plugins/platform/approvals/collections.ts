@@ -1,4 +1,4 @@
-// Approvals: what waits or waited for a person, with exactly what would be done, the decision and how it ended.
+// Approvals of pending and decided requests: the exact input, the decision and the outcome.
 import { AppError, type Document, defineCollection, type Json, type Sealed } from "#core"
 import type { Hidden } from "./shown-input.ts"
 
@@ -13,21 +13,21 @@ export interface StoredApproval extends Document {
   what: string
   why: string
   requester: { credential_id: string | null; user_id: string | null; manager_id?: string | null; surface: string }
-  /** As people see it: what is named like a secret is redacted. */
+  /** The input for display. Values with secret names are redacted. */
   input: Json
-  /** Values that are redacted. Absent in older approvals. */
+  /** Redacted values. Absent in older approvals. */
   hidden?: Hidden[]
-  /** Who it reaches beside the input. Absent in older approvals. */
+  /** Recipients outside the input. Absent in older approvals. */
   target?: Json
-  /** Fields that hold the text of a mail or message; they are shown in full. */
+  /** Fields with the text of a mail or message. They are shown in full. */
   contents?: string[]
-  /** What would be done, exactly, sealed where the input names a secret; then `input` is not it. */
+  /** The exact input, sealed if it contains a secret. `input` is then redacted. */
   sealed: Sealed | null
-  /** HMAC-SHA-256 of the input that is decided about; after an edit, of the edited one. */
+  /** HMAC-SHA-256 of the input for decision. After an edit: of the edited input. */
   digest: string
-  /** The key of the digests, random for each approval, so that no change of the master key changes them; base64. */
+  /** Key of the digests, base64. Random for each approval, so a new master key does not change the digests. */
   digest_key: { sealed: Sealed }
-  /** Of the input that was asked for, where a person edited it. */
+  /** Digest of the original input, if a person edited it. */
   asked_digest: string | null
   job: string
   decided_by: { credential_id: string; user_id: string | null } | null
@@ -45,12 +45,12 @@ export interface StoredApproval extends Document {
   removed_at: string
 }
 
-/** What the exact input of an approval is sealed with. */
+/** Seal context of an approval's exact input. */
 export function sealContext(approvalId: string): string {
   return `approval ${approvalId}`
 }
 
-/** What the key of an approval's digests is sealed with. */
+/** Seal context of an approval's digest key. */
 export function digestKeyContext(approvalId: string): string {
   return `digest key of approval ${approvalId}`
 }
@@ -61,7 +61,7 @@ export const ApprovalCollection = defineCollection<StoredApproval>()({
   times: ["created_at", "expires_at", "decided_at", "receipt.at", "removed_at"],
   indexes: [{ fields: ["-created_at"] }, { fields: ["state", "-created_at"] }, { fields: ["state", "expires_at"] }, { fields: ["job"] }],
   expires: "removed_at",
-  // What was asked for goes with the approval; the audit log is kept for longer.
+  // The input is removed with the approval. The audit log is retained longer and records only its size.
   audit: "size",
   auditFields: [
     "state",
@@ -82,9 +82,9 @@ export const ApprovalCollection = defineCollection<StoredApproval>()({
   ],
 })
 
-// Text that not every store can hold is refused on all of them: half of a surrogate pair.
+// Refuses half surrogate pairs on every store, because some stores cannot contain them.
 
-/** Throws `invalid_argument` that names the first place. */
+/** Throws `invalid_argument` with the first place. */
 export function refuseHalves(input: Json, path = ""): void {
   const place = halfAt(input, path)
   if (place === undefined) return

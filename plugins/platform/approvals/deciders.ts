@@ -1,5 +1,5 @@
-// Checks the decider of an approval: a person with another root, user and manager than the requester. An interactive session
-// also decides requests of its own user, unless the organization requires a second person.
+// Checks the decider of an approval: a person with another root, user and manager than the requester. An interactive session also
+// decides requests of its own user, unless the organization requires a second person.
 import { AppError, type Caller } from "#core"
 import { decidingRight, requesterOf } from "#core/engine"
 import { type ApiKeys, type FindPrincipal, findPrincipal, type Organizations, type Origins, userOrigin } from "../organizations/index.ts"
@@ -28,7 +28,7 @@ export async function requireDecider(deps: DeciderDeps, { requester }: StoredApp
   throw new AppError("permission_denied", message, { reason: "decider_not_a_person" })
 }
 
-/** Returns the origins of the one who asked; of a heartbeat those of all its authors. */
+/** Returns the origins of the requester. For a heartbeat: the origins of all its authors. */
 async function originsOf(
   { apiKeys, principals }: DeciderDeps,
   organization: string,

@@ -1,4 +1,4 @@
-// Approvals: what waits for a person before it happens, who decided, and what came of it.
+// Approvals: actions waiting for a person, their decisions and outcomes.
 import { z } from "zod"
 import { definePlugin, injected, Store } from "#core"
 import { Gatekeeper } from "#core/engine"

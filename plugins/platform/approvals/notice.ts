@@ -1,11 +1,11 @@
-// Mail to an organization's admins about what began to wait: one for all of a minute.
+// Mail to an organization's admins about new pending approvals: one mail for all approvals of a minute.
 import { z } from "zod"
 import { defineExtensionPoint, defineJob, derivedUuid, type JobQueue, jobRef, PublicUrl, Store, timestamp, type UnitOfWork } from "#core"
 import { Mailer } from "../../people/email/index.ts"
 import { Organizations } from "../organizations/index.ts"
 import { ApprovalCollection } from "./collections.ts"
 
-// The pages that mails about approvals link to: of the console, or the API itself.
+// Pages linked in mails about approvals: of the console, or of the API.
 
 /** Returns the address of an approval's page. Without an id: of the list of pending approvals. */
 export type ApprovalLink = (approvalId?: string) => string
@@ -18,12 +18,12 @@ function apiLink(publicUrl: PublicUrl): ApprovalLink {
 }
 
 const minuteMs = 60_000
-/** Shown in one mail; the rest is counted. */
+/** Maximum of approvals listed in a mail. Further approvals are counted. */
 const maxShown = 20
 
 const noticeRef = jobRef("approvals.notice", z.object({ organization: z.string(), from: z.int() }))
 
-/** Stages the mail of this minute, once however much begins to wait in it. */
+/** Stages the mail of this minute, once for all its approvals. */
 export function stageNotice(work: UnitOfWork, queue: JobQueue, organization: string, now: number): void {
   const from = now - (now % minuteMs)
   const id = derivedUuid("approvals", organization, String(from))

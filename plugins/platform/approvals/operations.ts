@@ -1,4 +1,4 @@
-// What waits for a person: listing, reading and deciding it.
+// Approvals: listing, reading and deciding.
 import { z } from "zod"
 import { AnyJson, AppError, defineOperation, type Json, Pager, pageInput, resultOf, Store, Timestamp, Uuid } from "#core"
 import { Actions, Declarations, fieldProblems, Jobs, literalConfig, Operations, risks } from "#core/engine"
@@ -72,7 +72,7 @@ function toResource(approval: StoredApproval, state: StoredApproval["state"]): z
   return { ...fields, hidden: fields.hidden ?? [], target: fields.target ?? null, state }
 }
 
-/** A step of a pipeline that waits. */
+/** A pipeline step with a pending approval. */
 const example = {
   gates: { operation: "autonomy_gates.set", input: { gates: null } },
   pipeline: {
@@ -181,7 +181,7 @@ export const decideApproval = defineOperation({
       approvals.decide(work, organization, approval, { by, note, state: decision === "reject" ? "rejected" : "approved", ...edited }),
     )
   },
-  // Another decision was committed first. This node may not read that decision yet.
+  // Another decision was committed first. This node may not see that decision yet.
   onConflict: async ({ error }) =>
     error.details["collection"] === ApprovalCollection.name ? alreadyDecided("Another decision came first.") : error,
 })
@@ -192,7 +192,7 @@ function alreadyDecided(message: string): AppError {
 
 const toDecidedResource = (approval: StoredApproval) => toResource(approval, approval.state)
 
-/** Throws `invalid_argument` that names the fields. */
+/** Throws `invalid_argument` with the wrong fields. */
 async function checkInput(declarations: Declarations, { subject, gate }: StoredApproval, original: Json, input: Json): Promise<Json> {
   if (subject.kind === "step") {
     const action = declarations.get(Actions, gate)

@@ -1,8 +1,8 @@
-// The input of an approval as people see it. Texts of mails and messages are shown in full, credentials only by their length.
+// The input of an approval for display. Texts of mails and messages are shown in full, credentials only by length.
 import { AppError, type Json } from "#core"
 import { redacted, redactSecrets } from "#core/engine"
 
-/** A value that is not shown. */
+/** A redacted value. */
 export interface Hidden {
   /** Dotted path in the input. */
   path: string
@@ -14,7 +14,7 @@ export interface RedactedInput {
   readonly hidden: Hidden[]
 }
 
-/** `contents` are fields of the input, or of each run if the input is a list. */
+/** `contents`: fields of the input. If the input is a list, fields of each run. */
 export function redactInput(exact: Json, contents: readonly string[]): RedactedInput {
   const input = Array.isArray(exact) ? exact.map((run) => redactContents(run, contents)) : redactContents(exact, contents)
   return { input, hidden: hiddenIn(input, exact, "") }
@@ -39,8 +39,8 @@ function hiddenIn(visible: Json, exact: Json, path: string): Hidden[] {
 }
 
 /**
- * `edited` with what `exact` has where the text is as it was `shown`. Throws `invalid_argument` where a text names something
- * hidden in a place where nothing was.
+ * Returns `edited` with the exact values in place of unchanged redacted texts. Throws `invalid_argument` if another text contains
+ * the redaction mark.
  */
 export function restoreRedacted(edited: Json, { shown, exact }: { readonly shown: Json; readonly exact: Json }, path = "input"): Json {
   if (typeof edited === "string") {

@@ -1,4 +1,4 @@
-// An approval that nobody decided in time: written down, and what waited for it told.
+// The expiry of an undecided approval: stores the state and releases the waiting job.
 import { AppError, defineJob, type Store, UnitsOfWork } from "#core"
 import { type DepartureHook, type FindPrincipal, findPrincipal } from "../organizations/index.ts"
 import { Approvals, expireJobRef } from "./approvals.ts"
@@ -13,7 +13,7 @@ export const expireJob = defineJob(expireJobRef, {
     try {
       await works.run((work) => approvals.expire(work, organization, approval))
     } catch (error) {
-      // Decided, or removed, meanwhile.
+      // Decided or removed in the meantime.
       if (!(error instanceof AppError && (error.code === "aborted" || error.code === "not_found"))) throw error
     }
   },
@@ -27,7 +27,7 @@ interface DepartureDeps {
   readonly principals: readonly FindPrincipal[]
 }
 
-/** Rejects the pending requests of a person who leaves the organization. */
+/** Rejects the pending requests of a person leaving the organization. */
 export function rejectRequestsOf({ store, approvals, principals }: DepartureDeps): DepartureHook {
   return async (work, { organization, user }) => {
     const isTheirs = async ({ requester: { credential_id, user_id } }: StoredApproval) => {

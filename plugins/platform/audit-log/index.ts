@@ -1,4 +1,4 @@
-// Reading the audit log. Its records are written by the core, in the commit of each call that changes something.
+// Reads the audit log. The core writes the records, in the commit of each call with changes.
 import { z } from "zod"
 import { definePlugin } from "#core"
 import { listAuditLog } from "./list.ts"

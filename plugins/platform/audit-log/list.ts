@@ -1,4 +1,4 @@
-// Who changed what: the audit log of the organization, newest first.
+// The audit log of the organization, newest first.
 import { z } from "zod"
 import { AppError, defineList, Timestamp, Uuid } from "#core"
 import { AuditLog, type AuditRecord } from "#core/engine"

@@ -1,13 +1,13 @@
-// Autonomy: which things an organization wants a person to approve before they happen.
+// Autonomy: the actions of an organization with required approval.
 import { z } from "zod"
 import { definePlugin, Store, token } from "#core"
 import { Declarations, declaredGates } from "#core/engine"
 import { AutonomyGateCollection, gatesId, getGates, setGates } from "./operations.ts"
 import { reasons } from "./reasons.ts"
 
-/** What an organization lets happen by itself. */
+/** The gates of an organization. */
 export interface AutonomyGates {
-  /** Whether a person has to approve what stands behind this gate. */
+  /** Returns true if a person must approve actions behind this gate. */
   holds(organization: string, gate: string): Promise<boolean>
 }
 

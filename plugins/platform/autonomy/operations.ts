@@ -78,7 +78,7 @@ export const setGates = defineOperation({
   async handle({ input, caller, deps, work }) {
     const current = await toResource(deps, caller.organization.id)
     omitReadOnly(input, current, readOnly)
-    // What was read is what stays.
+    // Unchanged gates need no write.
     if (input.gate_everything === true && isDeepStrictEqual(input.gates, current.gates))
       return { gates: current.gates, gate_everything: true }
     const names = declaredGates(deps.declarations).map(({ name }) => name)
@@ -105,7 +105,7 @@ interface StoredGates extends Document {
   updated_at: string
 }
 
-/** The gates that an organization chose; without a document, and where `gates` is null, every gate holds. */
+/** The gates chosen by an organization. Without a document, or with null `gates`, every gate requires approval. */
 export const AutonomyGateCollection = defineCollection<StoredGates>()({
   name: "autonomy_gates",
   scope: "organization",
@@ -113,7 +113,7 @@ export const AutonomyGateCollection = defineCollection<StoredGates>()({
   indexes: [],
 })
 
-/** The one document of an organization. */
+/** The id of an organization's single document. */
 export function gatesId(organization: string): string {
   return derivedUuid(organization, "autonomy-gates")
 }

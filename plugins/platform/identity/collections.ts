@@ -1,4 +1,4 @@
-// The stored form of users and of their sessions.
+// Stored users and their sessions.
 import { type Document, defineCollection, derivedUuid } from "#core"
 import type { SignIn } from "#core/engine"
 import type { MailedCode } from "./mailed-code.ts"
@@ -58,7 +58,7 @@ export const UsersCollection = defineCollection<User>()({
 /** `signed_out`: by its own browser. `ended`: by its user from elsewhere, by an admin, or by the service. */
 export type SessionEnd = "signed_out" | "ended"
 
-/** A session that a person began. Sessions opened with a key are keys of the organizations plugin. */
+/** A session begun by a person. Sessions opened with a key are keys of the organizations plugin. */
 export interface UserSession extends Document {
   /** The public part of the session's text. */
   key_id: string
@@ -77,7 +77,7 @@ export interface UserSession extends Document {
   expires_at: string
   revoked_at: string | null
   end: SessionEnd | null
-  /** When the record itself goes. */
+  /** Removal time of the record. */
   kept_until: string
 }
 

@@ -1,4 +1,4 @@
-// Users, and the sessions that they begin. Organizations keep memberships and keys.
+// Users and their sessions. Organizations store memberships and keys.
 import { z } from "zod"
 import {
   CacheInvalidation,

@@ -1,17 +1,17 @@
-// The written form of keys: `mr_api_<id>_<secret><crc>` and `mr_token_<id>_<secret><crc>`. All base62: 16 characters of
-// id, 32 of secret (190 bits), 6 of CRC-32 over everything before it, so that a typo is told from a forgery without a
-// look-up, and secret scanners can find keys and be sure.
+// The text of keys: `mr_api_<id>_<secret><crc>` and `mr_token_<id>_<secret><crc>`. All base62: 16 characters of id, 32 of secret
+// (190 bits), 6 of CRC-32 over the preceding text. The checksum distinguishes a typo from a forgery without a look-up, and makes
+// matches of secret scanners certain.
 import { createHash, randomBytes } from "node:crypto"
 import { crc32 } from "node:zlib"
 
-/** An agent has a scoped token. A session is the credential of a browser that has signed in with one of the others. */
+/** An agent has a scoped token. A session is the credential of a browser signed in with another kind. */
 export type KeyKind = "api_key" | "token" | "agent" | "session"
 type TextKind = Exclude<KeyKind, "agent">
 
 export interface KeyText {
-  /** As the text says; a token of the kind `agent` reads as a token. */
+  /** Kind in the text. A token of the kind `agent` reads as a token. */
   readonly kind: TextKind
-  /** The public part, by which the key is found. */
+  /** The public part, used for the look-up. */
   readonly keyId: string
   /** The whole key; never stored. */
   readonly text: string
@@ -27,13 +27,13 @@ const pattern = /^mr_(api|token|session)_([0-9A-Za-z]{16})_[0-9A-Za-z]{32}([0-9A
 
 export const keyFormat = "mr_api_<16 base62 characters>_<32 base62 characters><6 base62 characters of CRC-32>"
 
-/** `keyId`: the public part, if a known credential gets a new secret. */
+/** `keyId`: the public part, for a new secret of an existing credential. */
 export function generateKey(kind: KeyKind, keyId: string = randomBase62(idLength)): KeyText {
   const body = `${prefixOf(kind, keyId)}_${randomBase62(secretLength)}`
   return { kind: textKind(kind), keyId, text: body + checksumOf(body) }
 }
 
-/** `malformed`: not a key of this service; `mistyped`: shaped like one, but its checksum says that a character is wrong. */
+/** `malformed`: not a key of this service; `mistyped`: the form of a key with a wrong checksum. */
 export function parseKey(text: string): KeyText | "malformed" | "mistyped" {
   const [, word, keyId, checksum] = pattern.exec(text) ?? []
   if (keyId === undefined) return "malformed"
@@ -41,7 +41,7 @@ export function parseKey(text: string): KeyText | "malformed" | "mistyped" {
   return { kind: word === "api" ? "api_key" : (word as "token" | "session"), keyId, text }
 }
 
-/** Returns the kind that the text of a key shows. */
+/** Returns the kind in the text of a key. */
 export function textKind(kind: KeyKind): TextKind {
   return kind === "agent" ? "token" : kind
 }
@@ -51,7 +51,7 @@ export function hashKey(text: string): string {
   return createHash("sha256").update(text).digest("hex")
 }
 
-/** The part of a key that may be shown: enough to recognise it by. */
+/** Returns the public part of a key, for recognition. */
 export function prefixOf(kind: KeyKind, keyId: string): string {
   return `mr_${words[textKind(kind)]}_${keyId}`
 }
@@ -66,7 +66,7 @@ function checksumOf(body: string): string {
   return out
 }
 
-/** Bytes of 248 and above are dropped, so that every character is equally likely. */
+/** Bytes from 248 are dropped to make all characters equally likely. */
 function randomBase62(length: number): string {
   let out = ""
   while (out.length < length) {

@@ -12,7 +12,7 @@ export interface MailedCode extends Document {
   expires_at: string
 }
 
-/** A code as a person types it. */
+/** A code as typed by a person. */
 export const SixDigits = z
   .string()
   .max(20)
@@ -50,7 +50,7 @@ export function countWrongTry(staged: Pick<StagedCollection<MailedCode>, "update
   return maxWrongTries - wrong_tries - 1
 }
 
-/** The end of an error: the code is wrong. */
+/** End of the message for a wrong code. */
 export function wrongCode(triesLeft: number): string {
   return `is wrong; ${triesLeft} ${triesLeft === 1 ? "try is" : "tries are"} left. Copy the code of the latest mail.`
 }

@@ -1,5 +1,5 @@
-// Interactive sessions: a person signed in, the browser holds the text in a cookie, and the store holds its hash.
-// A session ends by itself, by its own sign-out, or from elsewhere. The end reaches every node before the answer.
+// Interactive sessions of signed-in persons. The browser stores the text in a cookie, the store its hash. A session ends by
+// expiry, by its own sign-out, or from elsewhere. The end reaches every node before the response.
 import {
   AppError,
   allKeys,
@@ -29,7 +29,7 @@ export interface NewSession {
 
 export interface OpenedSession {
   readonly session: UserSession
-  /** For the cookie; stored nowhere. */
+  /** For the cookie; never stored. */
   readonly text: string
 }
 
@@ -52,11 +52,11 @@ export interface UserSessions {
   refresh(work: UnitOfWork, session: UserSession, method: SignIn["method"]): OpenedSession
   /** Stages the default organization of the session. */
   switchTo(work: UnitOfWork, session: UserSession, organization: string): void
-  /** Stages the end of a session, effective on every node when the work's caller is answered. */
+  /** Stages the end of a session. It is effective on every node before the call's response. */
   end(work: UnitOfWork, session: UserSession, end: SessionEnd): void
-  /** Stages the end of all sessions of a user but `except`, and returns their count. */
+  /** Stages the end of all sessions of a user except `except`. Returns their count. */
   endAllOf(work: UnitOfWork, user: string, options?: { except?: string }): Promise<number>
-  /** Stages the end of all sessions of a deleted user. Their records keep no device and no address. */
+  /** Stages the end of all sessions of a deleted user. Their records lose device and address. */
   forget(work: UnitOfWork, user: string): Promise<void>
 }
 
@@ -73,13 +73,13 @@ interface UserSessionsDeps {
 }
 
 const freshMs = 300_000
-/** Approvals and keys name the session that made them. */
+/** Approvals and keys refer to the session of their creation. */
 const retentionMs = 90 * 86_400_000
 const maxUnknown = 10_000
 
 export function createUserSessions({ store, invalidation, clock, ids, use, idleMs, maxMs }: UserSessionsDeps): UserSessions {
   const cache = new GenerationCache<UserSession>(10_000)
-  /** Public parts of other credentials. A random id never becomes a session later. */
+  /** Public parts of other credentials. Such a random id never becomes a session later. */
   const unknown = new Set<string>()
   invalidation.onChange(credentialsTopic, (key) => (key === allKeys ? cache.clear() : cache.drop(key)))
 
@@ -112,7 +112,7 @@ export function createUserSessions({ store, invalidation, clock, ids, use, idleM
     const changes = { revoked_at: timestamp(clock.now()), end: cause }
     if (session.revoked_at === null)
       work.in(UserSessionsCollection).update(session.id, { $set: changes }, { where: { revoked_at: null }, optional: true })
-    // A repeated end waits too: the first call may still wait for other nodes.
+    // A repeated call also waits: the first call may still wait for other nodes.
     announceChange(work, session)
   }
 
@@ -147,7 +147,7 @@ export function createUserSessions({ store, invalidation, clock, ids, use, idleM
       if (session.revoked_at !== null) throw sessionEnded(`This session was ended at ${session.revoked_at}; sign in again.`)
       if (isOver(session)) throw sessionEnded(`This session expired at ${session.expires_at}; sign in again.`)
       if (!isIdle(session)) return session
-      // Another node may have seen a later use.
+      // Another node may have recorded a later use.
       cache.drop(keyId)
       const now = await find(keyId)
       if (now && now.revoked_at === null && !isIdle(now)) return now
@@ -165,7 +165,7 @@ export function createUserSessions({ store, invalidation, clock, ids, use, idleM
     latest: (user) => collection().first(validFilter(user), { sort: { id: -1 } }),
     valid: (user) => collection().stream(validFilter(user), { sort: { id: -1 } }),
     refresh(work, session, method) {
-      // The same public part: an end that reads the session before this names it too.
+      // Same public part: a concurrent end of the earlier session applies to the new text too.
       const { text } = generateKey("session", session.key_id)
       const now = clock.now()
       const times = { signed_in_at: timestamp(now), expires_at: timestamp(now + maxMs), kept_until: timestamp(now + maxMs + retentionMs) }

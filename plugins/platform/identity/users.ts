@@ -1,4 +1,4 @@
-// Users of the service: created, read, changed and deleted. Organizations keep their own memberships.
+// Users of the service: creation, reading, changes and deletion. Organizations store their own memberships.
 import {
   type AnyCaller,
   AppError,
@@ -22,27 +22,27 @@ export type UserChange = Partial<Pick<User, "email" | "name" | "staff">>
 export type Departure = (work: UnitOfWork, user: User) => Promise<void> | void
 
 export interface Users {
-  /** `staff` is true if the user is marked, or named by the configuration. */
+  /** `staff` is true if the user is marked as staff or listed in the configuration. */
   get(id: string): Promise<User | undefined>
-  /** By address, in any case. */
+  /** Finds a user by address, ignoring case. */
   byEmail(email: string): Promise<User | undefined>
-  /** Existing users among at most 1,000 ids, by address. */
+  /** Returns the existing users among at most 1,000 ids, by address. */
   findMany(ids: readonly string[]): Promise<User[]>
-  /** Returns true if the user is marked as staff, or named by the configuration. */
+  /** Returns true if the user is marked as staff or listed in the configuration. */
   isStaff(user: Pick<User, "email" | "staff">): boolean
-  /** Adds addresses of staff by configuration, in lower case. To be called while services are created. */
+  /** Adds staff addresses of the configuration, in lower case. Call this while services are created. */
   declareStaff(emails: Iterable<string>): void
-  /** Stages a user; a taken address fails the commit as `already_exists`. */
+  /** Stages a user. A taken address fails the commit as `already_exists`. */
   add(work: UnitOfWork, input: { email: string; name?: string; staff?: boolean }): User
-  /** Stages new fields; a taken address fails the commit as `already_exists`, an unmet `where` as `aborted`. */
+  /** Stages new fields. A taken address fails the commit as `already_exists`, an unmet `where` as `aborted`. */
   update(work: UnitOfWork, id: string, change: UserChange, where?: Filter): void
-  /** Stages that the user belongs to an organization. */
+  /** Stages the user's membership in an organization. */
   addOrganization(work: UnitOfWork, id: string, organization: string): void
-  /** Stages that the user left an organization. */
+  /** Stages the end of the user's membership in an organization. */
   removeOrganization(work: UnitOfWork, id: string, organization: string): void
   /** Stages the deletion of the user, with the work of every departure hook. */
   remove(work: UnitOfWork, user: User): Promise<void>
-  /** Runs before a user is deleted, in the same unit of work. To be called while services are created. */
+  /** Runs before a user is deleted, in the same unit of work. Call this while services are created. */
   onDeparture(hook: Departure): void
 }
 
@@ -99,7 +99,7 @@ export function createUsers({ store, invalidation, clock, ids }: Deps<typeof use
     async remove(work, user) {
       const current = (await collection().get(user.id)) ?? user
       for (const hook of hooks) await hook(work, current)
-      // The hooks end every membership. A membership that begins meanwhile refuses the commit.
+      // The hooks end every membership. A concurrent new membership refuses the commit.
       work.in(UsersCollection).remove(user.id, { where: { organization_ids: [] } })
       invalidation.announce(work, usersTopic, user.id, { settled: true })
     },
@@ -117,7 +117,7 @@ interface Person {
   readonly session: string
 }
 
-/** Throws `permission_denied` for an agent, for a key without a user, and for a key that acts in a managed organization. */
+/** Throws `permission_denied` for an agent, for a key without a user, and for a key acting in a managed organization. */
 export function userOf(caller: AnyCaller): string {
   const { user, manager } = caller
   if (user && !manager && callerKind(caller) !== "agent") return user.id

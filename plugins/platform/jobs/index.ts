@@ -1,5 +1,4 @@
-// Work that outlives the call that asked for it, as people see it: what waits, what has failed permanently, and trying that
-// again.
+// Jobs for people: lists queued and permanently failed jobs, and retries them.
 import { z } from "zod"
 import { definePlugin } from "#core"
 import { getJob, listJobs, retryJob, retryJobs } from "./operations.ts"

@@ -1,5 +1,4 @@
-// The operations over an organization's jobs. A job that is done is gone; one that used up its tries is kept as `dead`
-// until someone has it retried.
+// Operations on an organization's jobs. A finished job is removed. A job without remaining tries stays `dead` until a retry.
 import { z } from "zod"
 import {
   AnyJson,
@@ -20,7 +19,7 @@ import { EventPipelines } from "../../capture/pipelines/index.ts"
 
 const State = z.enum(["queued", "dead"])
 
-/** A pipeline whose call to the outside failed permanently. */
+/** A pipeline with a permanently failed external call. */
 const failed = {
   pipeline: {
     operation: "event_pipelines.create",
@@ -118,7 +117,7 @@ export const retryJob = defineOperation({
   },
 })
 
-/** Jobs of one call: each is a few writes of its commit. */
+/** Maximum of jobs in one call. Each job adds a few writes to the commit. */
 const maxRetried = 200
 
 export const retryJobs = defineOperation({
@@ -180,7 +179,7 @@ async function matching(
   }
 }
 
-/** Throws `not_found` for a job of another organization, or of the service's own. */
+/** Throws `not_found` for a job of another organization or of the service itself. */
 async function jobOf(store: Store, organization: string, id: string): Promise<JobDocument> {
   const job = await store.open(JobCollection).get(id)
   if (job?.organization !== organization)
@@ -188,7 +187,7 @@ async function jobOf(store: Store, organization: string, id: string): Promise<Jo
   return job
 }
 
-/** A job of deferred steps shows the tries of its step; its own are for faults of the service. */
+/** A job of deferred steps shows the tries of its step. Its own tries are for faults of the service. */
 function toResource(job: JobDocument): z.input<typeof Job> {
   const { id, type, state, run_at, created_at } = job
   const { attempts, max_attempts, last_error } = job.progress ?? { ...job, max_attempts: job.retry.max_attempts }
@@ -205,13 +204,12 @@ function toResource(job: JobDocument): z.input<typeof Job> {
   }
 }
 
-// Trying a dead job again. The job of deferred steps is only half of the story: what failed stands in the journal entry
-// too, so the engine, which knows both, does that.
+// Retries a dead job. For deferred steps, the failure is also in the journal entry. The engine updates both.
 
 const deferredType = "pipeline.deferred"
 const DeferredPayload = z.object({ pipeline_id: z.uuid(), execution_id: z.uuid() })
 
-/** undefined where the job is not deferred work of a pipeline. */
+/** Returns undefined if the job is not deferred work of a pipeline. */
 function executionOf(job: JobDocument): z.infer<typeof DeferredPayload> | undefined {
   if (job.type !== deferredType) return undefined
   return DeferredPayload.safeParse(job.payload).data
@@ -223,7 +221,7 @@ interface Services {
   readonly source: PipelineSource
 }
 
-/** Stages it; returns the ids of the steps that are retried, none where the job is not a pipeline's. */
+/** Stages the retry. Returns the ids of the retried steps. Empty if the job belongs to no pipeline. */
 async function stageRetry(services: Services, organization: string, job: JobDocument, work: UnitOfWork): Promise<readonly string[]> {
   const execution = executionOf(job)
   if (execution === undefined) {

@@ -1,5 +1,5 @@
-// Keys as things that are made, found, listed and revoked. What is kept of a key is its hash; the key itself leaves once,
-// in the answer of the call that made it.
+// Creates, finds, lists and revokes keys. Only the hash of a key is stored. The key itself appears once, in the response of its
+// creation.
 import { AppError, type CacheInvalidation, type Clock, type Ids, isUuid, type Store, timestamp, token, type UnitOfWork } from "#core"
 import { credentialsTopic, type Role } from "#core/engine"
 import { generateKey, hashKey, type KeyKind, type KeyText, type UserSessions } from "../identity/index.ts"
@@ -12,38 +12,41 @@ export interface NewKey {
   readonly name: string
   readonly kind: KeyKind
   readonly role: Role
-  /** Of a token; null for an API key. */
+  /** Scopes of a token; null for an API key. */
   readonly scopes: readonly string[] | null
   readonly manager?: boolean
   /** Maker; null for a service principal. */
   readonly user: string | null
   /** The managing organization that the maker's credential depends on. */
   readonly managerId?: string | undefined
-  /** Id of the credential that makes it. */
+  /** Id of the creating credential. */
   readonly createdBy?: string
-  /** Origins of the credential that makes it. */
+  /** Origins of the creating credential. */
   readonly origins?: Origins
   /** RFC 3339. */
   readonly expiresAt?: string | null
-  /** Of a session: public part of the key that signed in. */
+  /** For a session: public part of the key used for the sign-in. */
   readonly signedInWith?: string
 }
 
-/** The most that a key may do, or why it may do nothing. */
+/** The highest role of a key, or the reason for its loss of rights. */
 export type CurrentReach = { readonly role: Role } | { readonly role: undefined; readonly lost: string }
 
 export interface ApiKeys {
-  /** Stages a key. `text` is shown to its maker and kept nowhere. `given` is a key to take instead of drawing one. */
+  /** Stages a key. `text` is shown to its maker and never stored. `presetKey`: use this key instead of a random one. */
   mint(work: UnitOfWork, organization: string, request: NewKey, presetKey?: KeyText): { stored: StoredKey; text: string }
-  /** By its id, or by its public part; throws `not_found` also for another organization's. */
+  /** Finds a key by id or public part. Throws `not_found` for another organization's key too. */
   get(organization: string, id: string): Promise<StoredKey>
-  /** Returns what a credential that was valid once may do in the organization now. Its expiry does not count: it asked in time. */
+  /**
+   * Returns the current rights of an earlier valid credential in the organization. Its expiry is ignored, because the request
+   * came in time.
+   */
   currentReach(organization: string, author: Author): Promise<CurrentReach>
-  /** Returns the key behind a credential: of a session the key that signed in. Undefined for an unknown credential. */
+  /** Returns the key behind a credential. For a session: the key used for the sign-in. Undefined for an unknown credential. */
   keyBehind(organization: string, id: string): Promise<string | undefined>
-  /** Returns the first credential, the users and the managers that a credential descends from. */
+  /** Returns the first credential, the users and the managers in the ancestry of a credential. */
   origins(organization: string, party: Party): Promise<Origins>
-  /** Stages the end of a key, effective on every node when the work's caller is answered. Repeating it changes nothing. */
+  /** Stages the end of a key. It is effective on every node before the call's response. A repeated call changes no data. */
   revoke(work: UnitOfWork, organization: string, key: StoredKey): StoredKey
 }
 
@@ -59,7 +62,7 @@ interface ApiKeysDeps {
 }
 
 export function createApiKeys({ store, invalidation, clock, ids, organizations, sessions }: ApiKeysDeps): ApiKeys {
-  /** A signed-out session keeps its requests. A session that was ended from elsewhere loses them. */
+  /** A signed-out session keeps its requests. A session ended from elsewhere loses them. */
   async function standingOfSession(id: string, organization: Organization): Promise<CurrentReach | undefined> {
     const session = await sessions.get(id)
     if (!session) return undefined
@@ -68,7 +71,7 @@ export function createApiKeys({ store, invalidation, clock, ids, organizations, 
     return sessionReach ?? { role: undefined, lost: "The person who asked for it is not a member any longer." }
   }
 
-  /** A session ends with the key that signed in. */
+  /** A session ends with the key used for its sign-in. */
   async function revokedAt(organization: Organization, { kind, created_by, revoked_at }: StoredKey): Promise<string | undefined> {
     if (revoked_at !== null) return revoked_at
     const opener = kind === "session" && created_by !== null ? await keyWithin(store, organization, created_by) : undefined
@@ -101,7 +104,7 @@ export function createApiKeys({ store, invalidation, clock, ids, organizations, 
     },
     async get(organization, id) {
       const keys = store.open(KeysCollection, organization)
-      // Only the UUID is the same in either case.
+      // Only UUIDs ignore case.
       const uuid = id.toLowerCase()
       const match = isUuid(uuid) ? await keys.get(uuid) : await keys.first({ key_id: id })
       if (match) return match
@@ -132,7 +135,7 @@ export function createApiKeys({ store, invalidation, clock, ids, organizations, 
       const revoked_at = key.revoked_at ?? timestamp(clock.now())
       const keys = work.in(KeysCollection, organization)
       if (key.revoked_at === null) keys.update(key.id, { $set: { revoked_at } }, { where: { revoked_at: null }, optional: true })
-      // Also for one revoked before: the call that did may still be waiting for other nodes.
+      // Also runs for an already revoked key: the revoking call may still wait for other nodes.
       invalidation.announce(work, credentialsTopic, key.key_id, { settled: true })
       return { ...key, revoked_at }
     },

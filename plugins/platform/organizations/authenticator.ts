@@ -1,5 +1,5 @@
-// Turns a bearer credential into a caller. Keys are cached: a call costs one hash and no read. A change on any node drops
-// the cached key, so a revocation is effective before its answer.
+// Converts a bearer credential to a caller. Keys are cached: a call costs one hash and no read. A change on any node drops the
+// cached key, so a revocation is effective before its response.
 import { type AnyCaller, AppError, allKeys, type CacheInvalidation, type Caller, type Clock, type Store, sameBytes } from "#core"
 import {
   type Authenticator,
@@ -23,7 +23,7 @@ interface AuthenticatorDeps {
   readonly sessions: UserSessions
   /** `Vault.keyFor(operatorPurpose)`. */
   readonly operatorKey: Buffer
-  /** A session opened with a key ends after this long without a call. */
+  /** Maximum idle time of a session opened with a key, in milliseconds. */
   readonly idleMs: number
 }
 
@@ -50,7 +50,7 @@ export function createAuthenticator({
       return key && { key, owner: owner.owner_id }
     })
 
-  /** The key as stored, once the text is proven to be it. An unknown key and a wrong secret are told alike. */
+  /** Returns the stored key of a verified text. An unknown key and a wrong secret give the same error. */
   async function prove(text: KeyText): Promise<StoredCredential> {
     const match = await find(text.keyId)
     const isSame = sameBytes(hashKey(text.text), match?.key.hash ?? noHash)
@@ -68,7 +68,7 @@ export function createAuthenticator({
     throw unauthenticatedError("credential_expired", `This ${credential} expired at ${expires_at}; ${next}.`)
   }
 
-  /** A session ends with the key that signed in, and when nothing was done with it for a while, on any node. */
+  /** A session ends with the key used for its sign-in, and after a time without use on all nodes. */
   async function proveSession(session: StoredCredential): Promise<StoredCredential> {
     const parent = await find(session.key.signed_in_with ?? "")
     if (!parent) throw unauthenticatedError("credential_revoked", "The key that signed in does not exist any more; sign in again.")
@@ -80,7 +80,7 @@ export function createAuthenticator({
     throw unauthenticatedError("credential_expired", "Nothing was done with this session for too long; sign in again.")
   }
 
-  /** Kind of the key that opened a session. */
+  /** Returns the kind of the key behind a session. */
   async function openerOf({ signed_in_with }: StoredKey): Promise<Pick<Caller["credential"], "opened_with">> {
     const kind = signed_in_with === undefined ? undefined : (await find(signed_in_with))?.key.kind
     return kind === undefined || kind === "session" ? {} : { opened_with: kind }
@@ -89,8 +89,8 @@ export function createAuthenticator({
   const isIdle = (key: StoredKey) => clock.now() - use.last(key) >= idleMs
 
   /**
-   * The caller of an interactive session: the member of the selected organization, or of its manager. A session never
-   * moves to another organization by itself. After the loss of its organization it acts in none.
+   * Returns the caller of an interactive session: the member of the selected organization, or of its manager. A session never
+   * moves to another organization by itself. After the loss of its organization it acts without an organization.
    */
   async function personOf(session: UserSession, credentials: Credentials): Promise<AnyCaller> {
     const user = await organizations.user(session.user_id)
@@ -122,7 +122,7 @@ export function createAuthenticator({
     }
   }
 
-  /** The caller of a key, or of a session opened with one. */
+  /** Returns the caller of a key, or of a session opened with a key. */
   async function keyHolder(text: KeyText, credentials: Credentials): Promise<Caller> {
     const holder = await prove(text)
     const { key, owner } = holder
@@ -145,7 +145,7 @@ export function createAuthenticator({
       role,
       ...(manager ? { manager } : {}),
       ...(link ? { link } : {}),
-      // Every key may ask who it is.
+      // Every key may read its own identity.
       scopes: key.scopes ? new Set([...key.scopes, "me:read"]) : undefined,
       credential: { id: key.id, kind: key.kind, manager: key.manager, expires_at: key.expires_at, ...(await openerOf(key)) },
       user: user && { id: user.id, email: user.email, staff: user.staff },

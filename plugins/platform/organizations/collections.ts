@@ -1,4 +1,4 @@
-// The stored form of organizations, memberships and keys.
+// Stored organizations, memberships and keys.
 import { type Collection, type Document, defineCollection, type Sealed, type StagedCollection, timestamp } from "#core"
 import type { Role } from "#core/engine"
 import type { KeyKind } from "../identity/index.ts"
@@ -6,28 +6,31 @@ import type { KeyKind } from "../identity/index.ts"
 export interface Organization extends Document {
   slug: string
   name: string
-  /** IANA name; what is scheduled for it at times of day is scheduled in this zone. */
+  /** IANA name. Schedules at times of day use this zone. */
   time_zone: string
-  /** Members connect private integrations. Admins always do. */
+  /** True: members connect private integrations. Admins always may. */
   members_may_connect: boolean
   /** Notices to the admins go to this address; null: to each admin. */
   notification_address: string | null
-  /** Nobody decides own requests for approval. Null: while two or more admins exist. */
+  /** True: own requests for approval need another decider. Null: true while two or more admins exist. */
   require_second_person: boolean | null
   created_at: string
-  /** The user who created it; null for an organization of the first start, of the operator, and of earlier versions. */
+  /** The creating user. Null for an organization of the first start, of the operator, and of earlier versions. */
   created_by: string | null
-  /** Since an owner archived it; null: it is in use. */
+  /** Archival by an owner; null: in use. */
   archived: { at: string; by: string | null } | null
-  /** Since the operator suspended it, with the reason that its members read. */
+  /** Suspension by the operator, with the reason for its members. */
   suspended: { at: string; note: string } | null
-  /** The organization that manages this one, the most its keys may do here, and how many keys it made here (null: not counted yet); null: nobody does. */
+  /**
+   * The managing organization, the highest role of its keys here, and the number of keys created here (null: not counted yet).
+   * Null without a manager.
+   */
   managed_by: { id: string; role: Role; since: string; made_keys: number | null } | null
   /** Counts removals and demotions of owners; absent before the first. */
   owners_revision?: number
 }
 
-/** Fields of a new organization. A document of an earlier version lacks some. */
+/** Default fields of a new organization. Documents of earlier versions lack some of them. */
 export const newOrganization = {
   time_zone: "UTC",
   members_may_connect: true,
@@ -39,7 +42,7 @@ export const newOrganization = {
   managed_by: null,
 } as const
 
-/** A slug that an organization has or had. It is never removed, so no other organization gets it. */
+/** A current or former slug of an organization. It is never removed, so no other organization gets it. */
 export interface OrganizationSlug extends Document {
   owner_id: string
   created_at: string
@@ -49,7 +52,7 @@ export interface Membership extends Document {
   user_id: string
   role: Role
   created_at: string
-  /** Keys that the member made here; absent before the first. */
+  /** Number of keys created here by the member; absent before the first. */
   made_keys?: number
 }
 
@@ -61,18 +64,18 @@ export interface StoredKey extends Document {
   hash: string
   name: string
   role: Role
-  /** Of a token; null: every scope that the role allows. */
+  /** Scopes of a token; null: every scope of the role. */
   scopes: string[] | null
   manager: boolean
   /** Maker; null for service principals. */
   user_id: string | null
-  /** Id of the key, or of the session, that made this one; null for a first key, and where it is not known. */
+  /** Id of the creating key or session. Null for a first key, or if unknown. */
   created_by: string | null
-  /** Of a session: public part of the key that signed in, whose end ends it. */
+  /** For a session: public part of the key used for the sign-in. The session ends with the key. */
   signed_in_with?: string
-  /** The managing organization whose credential made it here, directly or through other keys. It ends with that management. */
+  /** The managing organization of the creating credential, directly or through other keys. The key ends with that management. */
   manager_id: string | null
-  /** Its first credential, and the users and managers that it descends from (origins.ts). Absent in older keys. */
+  /** Its first credential, and the users and managers in its ancestry (origins.ts). Absent in older keys. */
   origins?: string[]
   created_at: string
   expires_at: string | null
@@ -80,7 +83,7 @@ export interface StoredKey extends Document {
   revoked_at: string | null
 }
 
-/** Where a key is, by its public part: the one thing to be known before the organization is. */
+/** Maps a key's public part to its organization. Needed before the organization is known. */
 export interface KeyOwner extends Document {
   owner_id: string
   stored_key_id: string
@@ -135,7 +138,7 @@ export const KeysCollection = defineCollection<StoredKey>()({
   restore: (key) => ({ ...key, manager_id: key.manager_id ?? null, created_by: key.created_by ?? null }),
 })
 
-/** An offer to manage an organization; any owner of one takes it by its code, from whose hash `id` follows. */
+/** An offer to manage an organization. Any owner can accept it by its code. `id` follows from the hash of the code. */
 export interface Invitation extends Document {
   manager_id: string
   role: Role
@@ -162,7 +165,7 @@ export const SigningKeysCollection = defineCollection<SigningKey>()({
   sealed: ({ kid, private_jwk }) => [{ path: "private_jwk", sealed: private_jwk, context: signingKeyContext(kid) }],
 })
 
-/** What the private half of a signing key is sealed with. */
+/** Seal context of a signing key's private half. */
 export function signingKeyContext(kid: string): string {
   return `signing key ${kid}`
 }
@@ -185,7 +188,7 @@ interface DayLimit {
 
 const dayMs = 86_400_000
 
-/** Stages one more. Returns the seconds until the next day if the limit is reached. The last place of a day has one winner. */
+/** Stages an increment. If the limit is reached, returns the seconds until the next day. The last place of a day has one winner. */
 export async function countToday({ now, limit, idOf, stored, staged }: DayLimit): Promise<number | undefined> {
   const day = Math.floor(now / dayMs)
   const id = idOf(String(day))

@@ -1,4 +1,4 @@
-// The organizations there are and who belongs to them, read through a cache that other nodes' changes empty.
+// The organizations and their members. Reads go through a cache; changes on any node invalidate it.
 
 import { z } from "zod"
 import {
@@ -32,51 +32,54 @@ import {
 export interface Organizations {
   all(): AsyncIterable<Organization>
   byId(id: string): Promise<Organization | undefined>
-  /** Also by a slug that the organization had before. */
+  /** Finds an organization by a current or former slug. */
   bySlug(slug: string): Promise<Organization | undefined>
-  /** By UUID or slug. */
+  /** Finds an organization by UUID or slug. */
   find(reference: string): Promise<Organization | undefined>
-  /** The one made first; throws `failed_precondition` while there is none. */
+  /** Returns the oldest organization. Throws `failed_precondition` without an organization. */
   first(): Promise<Organization>
   membership(organization: string, user: string): Promise<Membership | undefined>
-  /** Returns true if nobody decides own requests for approval. */
+  /** Returns true if own requests for approval need another decider. */
   requiresSecondPerson(organization: string): Promise<boolean>
-  /** Users who are admins or owners. */
+  /** Returns the admins and owners. */
   admins(organization: string): Promise<User[]>
-  /** Addresses for notices to the admins: the organization's notification address, or that of each admin. */
+  /** Returns the addresses for notices to the admins: the organization's notification address, or the address of each admin. */
   noticeAddresses(organization: string): Promise<string[]>
-  /** `staff` is set where the user is marked so, or named by the configuration. */
+  /** `staff` is true if the user is marked as staff or listed in the configuration. */
   user(id: string): Promise<User | undefined>
-  /** Whether the user is marked as staff, or named by the configuration. */
+  /** Returns true if the user is marked as staff or listed in the configuration. */
   isStaff(user: Pick<User, "email" | "staff">): boolean
-  /** Stages an organization; a slug that any organization has or had fails the commit as `already_exists`. */
+  /** Stages an organization. A current or former slug of any organization fails the commit as `already_exists`. */
   create(work: UnitOfWork, input: NewOrganization): Organization
-  /** Stages a user; a taken email fails the commit as `already_exists`. */
+  /** Stages a user. A taken email fails the commit as `already_exists`. */
   addUser(work: UnitOfWork, input: { email: string; name?: string; staff?: boolean }): User
-  /** Stages a membership, or the new role of one there is. */
+  /** Stages a membership, or the new role of an existing membership. */
   addMember(work: UnitOfWork, organization: string, user: string, role: Role): void
   /** Stages new settings of an organization. */
   update(work: UnitOfWork, organization: Organization, change: OrganizationChange): Promise<Organization>
-  /** Stages whether a user is staff. */
+  /** Stages the staff mark of a user. */
   setStaff(work: UnitOfWork, user: string, staff: boolean): void
-  /** Stages that an organization is managed by another, whose keys get `role` there at most; null ends it. The commit is `aborted` where `before` is not what there was. */
+  /**
+   * Stages the manager of an organization, with `role` as the limit of its keys there. Null ends the management. The commit is
+   * `aborted` if the current manager differs from `before`.
+   */
   setManager(work: UnitOfWork, managed: string, manager: { id: string; role: Role } | null, before?: Organization["managed_by"]): void
-  /** Returns false if the link has ended, also if the two were linked again since. */
+  /** Returns false if the link has ended, even if a new link between both exists. */
   isCurrentLink(organization: string, link: ManagementLink): Promise<boolean>
-  /** Counts a key that the manager makes; the commit is `aborted` where it does not manage the organization. */
+  /** Counts a key created by the manager. The commit is `aborted` if it does not manage the organization. */
   countKey(work: UnitOfWork, managed: string, manager: string): void
 }
 
-/** Longer texts are the slug of nothing. */
+/** No slug is longer. */
 const maxSlug = 100
-/** As many as one mail has recipients. */
+/** Maximum of recipients of one mail. */
 const maxAdmins = 50
 
 export interface NewOrganization {
   readonly name: string
   readonly slug?: string
   readonly timeZone?: string
-  /** The user who creates it. */
+  /** The creating user. */
   readonly createdBy?: string | null
 }
 
@@ -89,7 +92,7 @@ export const TimeZoneHooks = defineExtensionPoint<TimeZoneHook>({ id: "organizat
 
 export const Organizations = token<Organizations>("Organizations")
 
-/** Invalidation topic; announced with an organization's id whenever it, its members or its manager change. */
+/** Invalidation topic with the organization's id as key. Announces changes of the organization, its members or its manager. */
 export const organizationsTopic = "organizations"
 
 interface DirectoryDeps {
@@ -174,7 +177,7 @@ export function createOrganizations({ store, invalidation, clock, ids, users, ho
       if (updated.slug !== organization.slug) {
         const slugRow = await store.open(OrganizationSlugsCollection).get(updated.slug)
         if (slugRow?.owner_id !== organization.id) keepSlug(work, updated.slug, organization.id)
-        // An earlier version kept no slugs.
+        // Earlier versions stored no slugs.
         keepSlug(work, organization.slug, organization.id, "keep")
       }
       work.in(OrganizationsCollection).update(organization.id, { $set: change })
@@ -198,7 +201,7 @@ export function createOrganizations({ store, invalidation, clock, ids, users, ho
         .in(OrganizationsCollection)
         .update(managed, { $set: { managed_by } }, before === undefined ? {} : { where: link ?? { managed_by: null } })
       announceChange(work, managed)
-      // Live connections of the manager's keys end too; each is looked at again.
+      // Live connections of the manager's keys also end. Each is checked again.
       if (manager === null) invalidation.announce(work, credentialsTopic, allKeys, { settled: true })
     },
   }
@@ -222,8 +225,8 @@ export async function requireOrganization(organizations: Organizations, referenc
 }
 
 /**
- * Reads the caller's organization, or for a person in a session another one that the person owns. Throws `not_found`, and
- * `permission_denied` for a key that names any other organization.
+ * Returns the caller's organization. For a person in a session, also another organization owned by the person. Throws
+ * `not_found`. Throws `permission_denied` for a key of another organization.
  */
 export async function requireOwned(organizations: Organizations, caller: Caller, reference: string): Promise<Organization> {
   const match = await organizations.find(reference)

@@ -1,6 +1,6 @@
-// The first start: an organization, its owner and an admin key, made when there is no organization yet. Outside
-// production they are also written to data/bootstrap.json; the file is written before the commit and its key taken up
-// again by a start that finds no organization, so that no crash leaves a key that nobody has.
+// The first start: creates an organization, its owner and an admin key in an empty store. Outside production they are also
+// written to data/bootstrap.json. The file is written before the commit, and the next start in an empty store uses its key. A
+// crash therefore never leaves an unknown key.
 import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { z } from "zod"
@@ -11,17 +11,17 @@ import type { ApiKeys } from "./api-keys.ts"
 import { KeyOwnersCollection, type Organization, OrganizationsCollection } from "./collections.ts"
 import type { Organizations } from "./directory.ts"
 
-/** What a start found or made; for the text that a start prints. */
+/** Result of a start, for the printed text. */
 export interface Bootstrap {
-  /** Filled once started: the organization made first. */
+  /** The oldest organization. Set after the start. */
   readonly organization: { readonly id: string; readonly slug: string } | undefined
-  /** Set only by the start that drew the key; to be shown once. */
+  /** Set only by the start with a new key; shown once. */
   readonly adminKey: string | null
   /** True while the first owner has no name and no address. */
   readonly isUnclaimed: boolean
-  /** Where the key is kept; null in production. */
+  /** File with the key; null in production. */
   readonly file: string | null
-  /** To be called when the service listens: puts the address that clients reach it at into the file. */
+  /** Call this when the service listens. Writes the address for clients into the file. */
   listening(baseUrl: string): void
 }
 
@@ -84,7 +84,10 @@ export class FirstStart implements Bootstrap {
     writeBootstrapFile(this.#path, { base_url: baseUrl, organization, admin_key })
   }
 
-  /** An earlier start drew the key and ended before it listened, as where its port was taken: it is still to be printed. */
+  /**
+   * An earlier start created the key and ended before it listened, for example because its port was taken. This start prints the
+   * key.
+   */
   #takeUnprinted(organization: string): void {
     const file = readBootstrapFile(this.#path)
     if (file?.printed === false && file.organization.id === organization) this.adminKey = file.admin_key
@@ -113,7 +116,7 @@ export class FirstStart implements Bootstrap {
         return organization
       })
     } catch (error) {
-      // Another node on the same storage was first: its organization and key hold, not the ones generated here.
+      // Another node on the same storage was first. Its organization and key are valid; those generated here are not.
       if (!(error instanceof AppError) || error.code !== "already_exists") throw error
       if (!this.#production) rmSync(this.#path, { force: true })
       this.organization = await this.#earliest()
@@ -122,7 +125,7 @@ export class FirstStart implements Bootstrap {
     if (!configured) this.adminKey = key.text
   }
 
-  /** The key of a start that was cut short, or whose storage was removed while the file stayed. */
+  /** The key of an interrupted start, or of a start with since removed storage. */
   #storedKey(): KeyText | undefined {
     const file = readBootstrapFile(this.#path)
     if (!file) return undefined
@@ -154,13 +157,13 @@ function baseUrlOf({ server }: CoreConfig): string {
   return server.public_url ?? `http://${server.host.includes(":") ? `[${server.host}]` : server.host}:${server.port}`
 }
 
-// data/bootstrap.json: what a first start leaves for the operator, readable by their account alone.
+// data/bootstrap.json: the result of a first start for the operator, readable only by the operator's account.
 
 const BootstrapFile = z.object({
   base_url: z.string(),
   organization: z.object({ id: z.string(), slug: z.string() }),
   admin_key: z.string(),
-  /** There until a start that listened has printed the key. */
+  /** Present until a listening start has printed the key. */
   printed: z.literal(false).optional(),
 })
 type BootstrapFile = z.infer<typeof BootstrapFile>
@@ -169,7 +172,7 @@ function bootstrapFileIn(dataDir: string): string {
   return join(dataDir, "bootstrap.json")
 }
 
-/** undefined: there is none. Throws where there is one that cannot be read as such: it may hold the only key. */
+/** Returns undefined without a file. Throws for an unreadable file, because it may contain the only key. */
 function readBootstrapFile(file: string): BootstrapFile | undefined {
   let text: string
   try {
@@ -187,7 +190,7 @@ function readBootstrapFile(file: string): BootstrapFile | undefined {
   }
 }
 
-/** Whole or not at all, also when the process ends half way. */
+/** Writes the file atomically, even if the process ends in between. */
 function writeBootstrapFile(file: string, content: BootstrapFile): void {
   const draft = `${file}.${process.pid}`
   rmSync(draft, { force: true })
@@ -195,9 +198,9 @@ function writeBootstrapFile(file: string, content: BootstrapFile): void {
   renameSync(draft, file)
 }
 
-// What the start prints: the address, the organization, and the key, the one time it is shown.
+// The text printed by the start: the address, the organization, and once the key.
 
-/** Only a terminal shows the key if a file has it: logs keep what is written to them. */
+/** If a file has the key, only a terminal shows it, because logs store their output. */
 export function greeting(bootstrap: Bootstrap, baseUrl: string, isTerminal: boolean): string {
   bootstrap.listening(baseUrl)
   const { organization, adminKey, file } = bootstrap

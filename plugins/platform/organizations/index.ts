@@ -1,4 +1,4 @@
-// Organizations, the people in them, and the keys by which they and their programs are known.
+// Organizations, their members, and the keys of members and programs.
 import { z } from "zod"
 import {
   CacheInvalidation,
@@ -93,7 +93,7 @@ function registerTenants(reg: Registrar, settings: CreationRules): void {
   })
 }
 
-/** The organizations as the first start needs them: before it has run. */
+/** The organizations for the first start, before it has run. */
 const Directory = token<Organizations>("organizations directory")
 const KeyUses = token<LastUse>("last use of keys")
 
@@ -161,7 +161,7 @@ export default definePlugin({
       inject: { bootstrap: Bootstrap, listening: Listening },
       create: ({ bootstrap, listening }) => listening.onListening((baseUrl) => greeting(bootstrap, baseUrl, process.stdout.isTTY === true)),
     })
-    // Services that inject Organizations start after the first start, and so find one.
+    // Services with this dependency start after the first start, so an organization exists.
     reg.provide(Organizations, { inject: { directory: Directory, bootstrap: Bootstrap }, create: ({ directory }) => directory })
     reg.provide(Management)
     reg.provide(KeyUses, {
@@ -195,7 +195,7 @@ export default definePlugin({
   },
 })
 
-/** The organization of a rehearsal. A fresh one each time; an earlier one of its slug gives way. */
+/** The organization of a rehearsal, new each time. An earlier organization with its slug is replaced. */
 async function rehearsedOrganization({ caller: { organization }, store, now }: RehearsalContext): Promise<void> {
   const work = new StagedWork(`rehearsal:${organization.id}`)
   const organizations = work.in(OrganizationsCollection)

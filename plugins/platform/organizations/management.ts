@@ -1,5 +1,5 @@
-// Which organization manages which: offered by invitation, taken by an owner, adopted by an owner of both, and ended by
-// either side. An end reaches every node before it is answered, with the keys that the manager made.
+// Management of one organization by another: offered by invitation, accepted by an owner, adopted by an owner of both, and ended
+// by either side. The end, including the manager's keys, reaches every node before the response.
 import { randomBytes } from "node:crypto"
 import { AppError, Clock, type Deps, derivedUuid, Store, timestamp, type UnitOfWork } from "#core"
 import type { Role } from "#core/engine"
@@ -26,7 +26,7 @@ export class Management {
     this.#deps = deps
   }
 
-  /** Stages an invitation; the code is shown once and kept nowhere. */
+  /** Stages an invitation. The code is shown once and never stored. */
   invite(work: UnitOfWork, manager: string, input: Pick<Invitation, "role" | "note">): { invitation: Invitation; code: string } {
     const code = `${codePrefix}${randomBytes(24).toString("base64url")}`
     const now = this.#deps.clock.now()
@@ -41,12 +41,12 @@ export class Management {
     return { invitation, code }
   }
 
-  /** An invitation of this manager; throws `not_found` also for another's. */
+  /** Returns an invitation of this manager. Throws `not_found` for another manager's invitation too. */
   async invitation(manager: string, id: string): Promise<Invitation> {
     return this.#valid(await this.#deps.store.open(InvitationsCollection).get(id), (invitation) => invitation.manager_id === manager)
   }
 
-  /** Stages that the organization is managed as the invitation says, which is used up. */
+  /** Stages the management by the invitation's terms, and consumes the invitation. */
   async accept(work: UnitOfWork, organization: Organization, code: string): Promise<{ manager: Organization; role: Role; at: string }> {
     const match = await this.#deps.store.open(InvitationsCollection).get(invitationId(code))
     const { id, manager_id, role } = this.#valid(match, () => true)
@@ -57,7 +57,10 @@ export class Management {
     return { manager, role, at }
   }
 
-  /** Stages that one organization manages another, and returns since when. Throws `failed_precondition` where that one is managed, or they would manage each other. */
+  /**
+   * Stages the management of one organization by another. Returns its start. Throws `failed_precondition` if the organization is
+   * already managed, or if both would manage each other.
+   */
   link(work: UnitOfWork, manager: Organization, managed: Organization, role: Role): string {
     const problem =
       manager.id === managed.id
@@ -72,16 +75,19 @@ export class Management {
     return timestamp(this.#deps.clock.now())
   }
 
-  /** Stages the end of the link, and of every key and session that descends from the manager. */
+  /** Stages the end of the link, and of every key and session in the manager's descent. */
   async end(work: UnitOfWork, managed: Organization, manager: string): Promise<void> {
     const { store, keys, organizations } = this.#deps
-    // As stored, and before the keys are read: one that is made meanwhile has this commit made again.
+    // Reads the stored state before the keys. A key created in between makes this commit repeat.
     const before = (await store.open(OrganizationsCollection).get(managed.id))?.managed_by
     if (before?.id === manager) organizations.setManager(work, managed.id, null, before)
     for (const key of await this.#descendants(managed.id, manager)) keys.revoke(work, managed.id, key)
   }
 
-  /** Valid keys that the manager made, or that descend from such a key. A key made by an earlier version names its maker only. */
+  /**
+   * Returns the valid keys created by the manager, or with such a key in their ancestry. Keys of earlier versions store only
+   * their maker.
+   */
   async #descendants(managed: string, manager: string): Promise<StoredKey[]> {
     const keys = new Map<string, StoredKey>()
     for await (const key of this.#deps.store.open(KeysCollection, managed).stream({})) keys.set(key.id, key)

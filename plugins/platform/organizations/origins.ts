@@ -1,16 +1,16 @@
-// Where a credential comes from: its first credential, and each user and manager on the way. Two credentials that share an
-// origin belong together, so neither decides about requests of the other.
+// The origins of a credential: its first credential, and each user and manager on the way. Two credentials with a shared origin
+// belong together, so neither decides on requests of the other.
 import { defineExtensionPoint, type Store } from "#core"
 import type { Role } from "#core/engine"
 import type { StoredKey } from "./collections.ts"
 import type { Organizations } from "./directory.ts"
 import { keyWithin } from "./reach.ts"
 
-/** The requester or decider of an approval, as stored. `requesterOf` returns the one of a caller. */
+/** The requester or decider of an approval, as stored. `requesterOf` returns the party of a caller. */
 export interface Party {
   readonly credential_id: string | null
   readonly user_id: string | null
-  /** The managing organization that the credential depends on. Absent in older approvals. */
+  /** The managing organization behind the credential. Absent in older approvals. */
   readonly manager_id?: string | null
 }
 
@@ -21,7 +21,7 @@ export function userOrigin(user: string): string {
   return `user:${user}`
 }
 
-/** Returns the origins that a new key stores, from those of its maker. */
+/** Returns the origins of a new key from the origins of its maker. */
 export function originsOfNew(key: Pick<StoredKey, "id" | "user_id" | "manager_id">, maker: Iterable<string>): string[] {
   const origins = new Set([...maker, ...ownOrigins(key)])
   return origins.size > 0 ? [...origins] : [`key:${key.id}`]
@@ -35,7 +35,7 @@ export async function originsOf(
 ): Promise<Origins> {
   const origins = new Set(ownOrigins({ user_id, manager_id }))
   const organization = (await deps.organizations.byId(organizationId)) ?? { id: organizationId, managed_by: null }
-  // A key is made by an existing key, so the way ends.
+  // The maker of a key is older than the key, so the loop ends.
   for (let next = credential_id; next !== null; ) {
     const match = await keyWithin(deps.store, organization, next)
     if (!match) {
@@ -64,16 +64,16 @@ function managerOrigin(organization: string): string {
   return `manager:${organization}`
 }
 
-/** Somebody who decided what a program does. */
+/** A person or key in control of a program. */
 export interface Author extends Party {
   readonly credential_id: string
 }
 
 interface Principal {
   readonly role: Role
-  /** The program does only what this author may do. Null for a program from before authors were stored. */
+  /** The program has at most this author's rights. Null for a program older than the authors field. */
   readonly maker: Author | null
-  /** Everybody who wrote some of it, the maker included. */
+  /** All authors of the program, including the maker. */
   readonly authors: readonly Author[]
   mayCall(operation: string): boolean
 }

@@ -24,7 +24,7 @@ export async function keyWithin(
   return undefined
 }
 
-/** The key's own organization, if the key acts in a managed one. */
+/** Returns the key's own organization if the key acts in a managed organization. */
 export async function managerOf(
   organizations: Organizations,
   { owner }: StoredCredential,
@@ -35,7 +35,7 @@ export async function managerOf(
   return ownerOrganization && toReference(ownerOrganization)
 }
 
-/** Role of a person in an organization: as a member, or as a member of the organization that manages it. */
+/** Returns the role of a person in an organization, as a member or as a member of its manager. */
 export async function personalReach(
   organizations: Organizations,
   user: string,
@@ -49,19 +49,22 @@ export async function personalReach(
   return link && home ? { role: lesser(home.role, link.role), manager } : undefined
 }
 
-/** Stages that the session of a person without an organization acts in this one from now on. */
+/** Stages the organization for the session of a person without an organization. */
 export async function actIn(work: UnitOfWork, caller: AnyCaller, organization: string, sessions: UserSessions): Promise<void> {
   const session = caller.organization ? undefined : await sessions.get(caller.credential.id)
   if (session) sessions.switchTo(work, session, organization)
 }
 
-/** The link to a manager: null if the credential depends on none, undefined if the link has ended. */
+/** Returns the link to a manager. Null if the credential has no manager, undefined if the link has ended. */
 export function linkOf({ managed_by }: Organization, manager: string | null): ManagementLink | null | undefined {
   if (manager === null) return null
   return managed_by?.id === manager ? { manager_id: manager, since: managed_by.since } : undefined
 }
 
-/** Role of a key in its own organization or in a managed one; undefined elsewhere, also where its user is a member. */
+/**
+ * Returns the role of a key in its own or a managed organization. Undefined in other organizations, even if its user is a member
+ * there.
+ */
 export async function reach(
   organizations: Organizations,
   { key, owner }: StoredCredential,

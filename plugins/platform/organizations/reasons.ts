@@ -1,4 +1,4 @@
-// The stable words that this plugin's errors hold in `details.reason`.
+// Error reasons of this plugin (`details.reason`).
 import { z } from "zod"
 import { defineReasons, type ReasonsOf } from "#core"
 

@@ -1,5 +1,5 @@
-// Sessions that a browser opens with a key. Such a session has the identity and the rights of the key, lives in a cookie,
-// and ends with the key or by its age. Sessions of persons are in the identity plugin.
+// Browser sessions opened with a key. A session has the identity and the rights of the key. It lives in a cookie and ends with
+// the key or by its age. Sessions of persons are in the identity plugin.
 import { AppError, Clock, type Deps, Store, timestamp, token, UnitsOfWork } from "#core"
 import { Authenticator, type Credentials, requesterOf, requireOrganization } from "#core/engine"
 import { parseKey, UserSessions } from "../identity/index.ts"
@@ -7,16 +7,16 @@ import { ApiKeys } from "./api-keys.ts"
 import { KeysCollection } from "./collections.ts"
 
 export interface Session {
-  /** For the cookie; kept nowhere. */
+  /** For the cookie; never stored. */
   readonly text: string
-  /** RFC 3339; it may end earlier, when it is not used. */
+  /** RFC 3339. An unused session may end earlier. */
   readonly expires_at: string
 }
 
 export interface Sessions {
-  /** Throws as an operation would for a key that does not hold. Given a session, `permission_denied`. */
+  /** Throws the errors of an operation for an invalid key. Throws `permission_denied` for a session. */
   signIn(credentials: Credentials): Promise<Session>
-  /** Ends the session of the credentials on every node. Throws `unauthenticated` where it has ended. */
+  /** Ends the session of the credentials on every node. Throws `unauthenticated` for an ended session. */
   signOut(credentials: Credentials): Promise<void>
 }
 

@@ -1,5 +1,5 @@
-// Viewers of pages: short-lived signed tokens (JWT, EdDSA) that say for which organization, and perhaps page, visitor and
-// variant, they were made. The signing key is made once for all nodes and kept sealed.
+// Viewers of pages: short-lived signed tokens (JWT, EdDSA) with the organization, and optionally page, visitor and variant. All
+// nodes share one signing key, stored sealed.
 import { createHash } from "node:crypto"
 import { CompactSign, type CryptoKey, errors, exportJWK, generateKeyPair, importJWK, jwtVerify } from "jose"
 import { AppError, type Caller, Clock, type Deps, Ids, Store, timestamp, token, UnitsOfWork, Vault } from "#core"
@@ -12,15 +12,15 @@ export interface ViewerClaims {
   readonly artifact_id?: string
   readonly visitor_id?: string
   readonly variant?: string
-  /** The management link that the token ends with. */
+  /** The management link of the token. The token ends with the link. */
   readonly link?: ManagementLink
-  /** The membership that the token ends with. */
+  /** The membership of the token. The token ends with the membership. */
   readonly member?: MemberLink
 }
 
 export interface ViewerSessions {
   mint(claims: ViewerClaims, ttlS: number): Promise<{ token: string; expires_at: string }>
-  /** Never throws for what a token holds. Whether the claims fit the endpoint is the caller's to check. */
+  /** Never throws for an invalid token. The caller checks the claims against the endpoint. */
   verify(token: string): Promise<ViewerClaims | { error: "expired" | "invalid" }>
 }
 
@@ -49,7 +49,7 @@ export function createViewerSessions(deps: Deps<typeof viewerSessionsNeeds>): Vi
     })
     return loading
   }
-  /** A page sends several events with one token; checking its signature once is enough. */
+  /** A page sends several events with one token. One check of its signature is enough. */
   const verified = new Map<string, { claims: ViewerClaims; expires: number }>()
 
   return {
@@ -100,7 +100,7 @@ async function loadKeys({ store, works, vault, clock }: Deps<typeof viewerSessio
   let document = await loadStored()
   if (!document) {
     const generated = await generateSigningKey(vault, timestamp(clock.now()))
-    // Another node may have been first; then its key stays, and is the one read back.
+    // If another node was first, its key stays and is read back.
     await works.run((work) => work.in(SigningKeysCollection).insert(generated, { ifPresent: "keep" }))
     document = await loadStored()
   }
@@ -126,7 +126,7 @@ async function generateSigningKey(vault: Vault, created_at: string): Promise<Sig
 
 // The membership behind a link or token. Both end with it.
 
-/** One period in which a person belongs to an organization. Joining again begins another period. */
+/** One period of a person's membership in an organization. Joining again begins another period. */
 interface MemberLink {
   readonly home_id: string
   readonly user_id: string
@@ -144,7 +144,7 @@ export async function memberLinkOf(
   return membership && { home_id, user_id: user.id, since: membership.created_at }
 }
 
-/** Returns false after the person left, also after joining again. */
+/** Returns false after the person left, even after joining again. */
 export async function isStillMember(
   organizations: Pick<Organizations, "membership">,
   { home_id, user_id, since }: MemberLink,

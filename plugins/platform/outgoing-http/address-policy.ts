@@ -1,16 +1,16 @@
-// Which addresses outgoing calls may reach: global unicast ones, and those that the operator names in
-// `outgoing.allow_hosts`. Everything else (private, loopback, link-local, shared, multicast, reserved, and the IPv6
-// forms that carry an IPv4 address inside) is refused by its range, not by a list of known bad ones.
+// Permitted addresses of outgoing calls: global unicast addresses, and hosts listed by the operator in `outgoing.allow_hosts`.
+// All other ranges are refused: private, loopback, link-local, shared, multicast, reserved, and IPv6 forms with an embedded IPv4
+// address. The check uses ranges instead of a list of known bad addresses.
 import { BlockList } from "node:net"
 import ipaddr from "ipaddr.js"
 
-/** Answered by hosting platforms to their own machines, though the address looks public. */
+/** Metadata services of hosting platforms on public-looking addresses. */
 const platformServices = new BlockList()
 platformServices.addAddress("168.63.129.16")
 
 const allocatedUnicast = ipaddr.IPv6.parseCIDR("2000::/3")
 
-/** The range that makes an address unreachable for us, in words; undefined when it may be reached. */
+/** Returns the name of the refused range of an address. Undefined for a permitted address. */
 export function refusedRange(address: string): string | undefined {
   if (!ipaddr.isValid(address)) return "not an address"
   const parsed = ipaddr.parse(address)
@@ -22,11 +22,11 @@ export function refusedRange(address: string): string | undefined {
 
 export interface HostRule {
   readonly host: string
-  /** Any port when absent. */
+  /** Undefined: any port. */
   readonly port: string | undefined
 }
 
-/** `host`, `host:port`, `[v6]` or `[v6]:port`. Throws an Error that names the entry. */
+/** `host`, `host:port`, `[v6]` or `[v6]:port`. Throws an Error with the entry. */
 export function parseHostRule(entry: string): HostRule {
   const match = /^(\[[0-9a-f:.]+\]|[^:/?#@[\]\s]+|[0-9a-f:.]+)(?::(\d{1,5}))?$/i.exec(entry.trim())
   const host = match?.[1]
@@ -34,7 +34,7 @@ export function parseHostRule(entry: string): HostRule {
   return { host: plainHost(host), port: match[2] }
 }
 
-/** Lower case, without the brackets of IPv6 and without the root's dot. */
+/** Returns the host in lower case, without IPv6 brackets and without a trailing dot. */
 export function plainHost(host: string): string {
   const bare = host.replace(/^\[|\]$/g, "").replace(/\.$/, "")
   return ipaddr.isValid(bare) && bare.includes(":") ? ipaddr.parse(bare).toString() : bare.toLowerCase()

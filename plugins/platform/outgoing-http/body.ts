@@ -1,5 +1,5 @@
-// Reads a response body within bounds. The count is taken of what comes in and of what it unpacks to, so that a few
-// kilobytes that unpack to gigabytes cost no more than the bound.
+// Reads a response body up to a limit. The limit applies to both the received and the unpacked size, so a small compressed body
+// cannot unpack to gigabytes.
 import type { Readable } from "node:stream"
 import { pipeline } from "node:stream/promises"
 import { createBrotliDecompress, createGunzip, createInflate } from "node:zlib"
@@ -56,7 +56,7 @@ function tooLarge(maxBytes: number, from: string): AppError {
   })
 }
 
-/** As the content type's charset says where the platform knows it, as UTF-8 otherwise. */
+/** Decodes with the charset of the content type. UTF-8 for unknown charsets. */
 export function textOf(body: Buffer, contentType: string): string {
   const charset = /charset=["']?([\w.:-]+)/i.exec(contentType)?.[1] ?? "utf-8"
   try {
@@ -68,7 +68,10 @@ export function textOf(body: Buffer, contentType: string): string {
 
 const maxLevels = 100
 
-/** Long integers are texts of their digits. Undefined when the content type is not JSON, or the text is invalid, or nested deeper than rows may be. */
+/**
+ * Parses JSON; long integers become texts. Undefined for another content type, for invalid text, and beyond the nesting limit of
+ * rows.
+ */
 export function jsonOf(text: string, contentType: string): Json | undefined {
   if (!/^application\/(?:[\w.+-]+\+)?json\b|^text\/json\b/i.test(contentType)) return undefined
   let parsed: Json

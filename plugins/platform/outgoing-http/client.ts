@@ -1,5 +1,5 @@
-// The client: one call out, its redirects followed by hand so that every hop is checked like the first, one deadline
-// over all of it. Trying again is the job queue's business.
+// The HTTP client: one outgoing call with one deadline. It follows redirects itself, so every hop is checked like the first. The
+// job queue handles retries.
 import type { Agent } from "undici"
 import { AppError, type Clock, type OutgoingHttp, type OutgoingRequest, type OutgoingResponse } from "#core"
 import {
@@ -21,18 +21,18 @@ import { checkLiteral, type Hop, nextHop, parseTarget } from "./redirect.ts"
 
 const methods: ReadonlySet<string> = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"])
 
-/** The client itself, with the connections that it keeps. */
+/** The client with its open connections. */
 export interface OutgoingClient extends OutgoingHttp {
   close(): Promise<void>
 }
 
 export interface OutgoingOptions {
   readonly clock?: Clock
-  /** Pauses the calls to hosts that do not answer. */
+  /** Pauses the calls to unresponsive hosts. */
   readonly destinations?: Destinations
 }
 
-/** With a capture nothing is opened: every hop is handed to it. */
+/** With a capture no connection is opened: the capture receives every hop. */
 export function createOutgoingHttp(
   settings: CoreConfig["outgoing"],
   resolve?: Resolve,
@@ -40,7 +40,7 @@ export function createOutgoingHttp(
   { clock = systemClock, destinations }: OutgoingOptions = {},
 ): OutgoingClient {
   const rules = settings.allow_hosts.map(parseHostRule)
-  // A command declares the plugin and makes no call.
+  // Opened on first use: a command declares the plugin and makes no call.
   const openAgent = async () => {
     const { Agent } = await import("undici")
     return new Agent({
@@ -68,7 +68,7 @@ export function createOutgoingHttp(
       body: hop.body ?? null,
       signal,
     })
-    // A body's reader gets its errors; one dropped unread must not bring the process down.
+    // The reader of a body gets its errors. An error of an unread body must not end the process.
     answer.body.on("error", () => undefined)
     const headers: Record<string, string> = {}
     for (const [name, value] of Object.entries(answer.headers)) {
@@ -160,7 +160,7 @@ function firstHop(request: OutgoingRequest): Hop {
   return { url: parseTarget(request.url), method, headers, body: request.body }
 }
 
-/** Returns a client whose calls belong to the organization, unless a call names another. */
+/** Returns a client for the organization. A call may name another organization. */
 export function asOrganization(http: OutgoingHttp, organization: string): OutgoingHttp {
   return {
     fetch: (request) => http.fetch({ organization, ...request }),
@@ -169,13 +169,16 @@ export function asOrganization(http: OutgoingHttp, organization: string): Outgoi
   }
 }
 
-// What a step makes of an answer: 2xx becomes a bounded result, anything else a failure that says whether trying again
-// makes sense. The answer's text stays out of the error, which ends up in logs and journals.
+// The result of a step from a response: 2xx becomes a bounded result, other statuses an error with `retryable`. The error omits
+// the response text, because errors are stored in logs and journals.
 
 const maxCharacters = 65_536
 const worthRetrying: ReadonlySet<number> = new Set([408, 425, 429])
 
-/** Throws `unavailable` for 408, 425, 429 and 5xx, `failed_precondition` with `retryable: false` for other statuses outside 2xx. */
+/**
+ * Throws `unavailable` for 408, 425, 429 and 5xx. Throws `failed_precondition` with `retryable: false` for other statuses outside
+ * 2xx.
+ */
 export function outcomeOf(response: OutgoingResponse): OutgoingResult {
   const { status } = response
   if (status >= 200 && status < 300) {

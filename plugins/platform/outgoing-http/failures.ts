@@ -1,8 +1,8 @@
-// What went wrong with a call, as an AppError: whose fault it is and whether trying again makes sense. Messages name the
-// origin and the error's code, never path, query, headers or body.
+// Converts call failures to AppErrors with cause and `retryable`. Messages name the origin and the error code, never path, query,
+// headers or body.
 import { AppError } from "#core"
 
-/** Errors that the same call will meet again. */
+/** Permanent errors. A retry cannot help. */
 const lasting: ReadonlySet<string> = new Set([
   "CERT_HAS_EXPIRED",
   "DEPTH_ZERO_SELF_SIGNED_CERT",
@@ -11,7 +11,7 @@ const lasting: ReadonlySet<string> = new Set([
   "UNABLE_TO_VERIFY_LEAF_SIGNATURE",
 ])
 
-/** This process, or this machine, has no file descriptor left: the receiver has no part in it. */
+/** This process or machine has no free file descriptor. The receiver is not the cause. */
 const localCodes: ReadonlySet<string> = new Set(["EMFILE", "ENFILE"])
 
 export function explain(error: unknown, origin: string, signal: AbortSignal): AppError {
@@ -41,7 +41,7 @@ function isLate(reason: unknown): boolean {
   return reason instanceof DOMException && reason.name === "TimeoutError"
 }
 
-/** The refusal may come wrapped: one error for each address tried. */
+/** The refusal may be wrapped: one error for each tried address. */
 function findAppError(error: unknown): AppError | undefined {
   if (error instanceof AppError) return error
   if (error instanceof AggregateError) return error.errors.map(findAppError).find((appError) => appError !== undefined)

@@ -1,5 +1,5 @@
-// How outgoing sockets are opened. The check stands where the connection is made, on the addresses that the resolver
-// just gave and that the socket then uses, so a name that answers differently the second time gains nothing.
+// Opens outgoing sockets. The check runs at connection time on the resolved addresses used by the socket. A name with different
+// later answers therefore cannot bypass it.
 import { type LookupAddress, type LookupOptions, lookup as systemLookup } from "node:dns"
 import { isIP, type LookupFunction, type Socket } from "node:net"
 import type { buildConnector } from "undici"
@@ -8,7 +8,7 @@ import type { CoreConfig } from "#core/engine"
 import { type HostRule, isAllowed, parseHostRule, refusedRange } from "./address-policy.ts"
 import { explain } from "./failures.ts"
 
-/** Resolves a name to all of its addresses; the system's resolver unless a test brings its own. */
+/** Resolves a name to all of its addresses. Tests may replace the system's resolver. */
 export type Resolve = (
   hostname: string,
   options: LookupOptions,
@@ -18,7 +18,7 @@ export type Resolve = (
 const systemResolve: Resolve = (hostname, options, callback) =>
   systemLookup(hostname, { ...options, all: true }, (error, addresses) => callback(error, addresses))
 
-/** What a name resolves to is the operator's knowledge: the cause has it, for the log, and the answer has not. */
+/** Resolved addresses are for the operator only: the cause contains them for the log, the response does not. */
 export function refusal(host: string, port: string, address: string, range: string): AppError {
   const note = host === address ? ` (${range})` : ""
   return new AppError(
@@ -39,7 +39,7 @@ export function guardedConnect(rules: readonly HostRule[], timeoutMs: number, re
     const lookup = checkedLookup(host, port, open, resolve)
     const finish: buildConnector.Callback = (...[error, socket]) => {
       if (error) return callback(error, null)
-      // Belt and braces: this is the actual peer, whichever address the runtime chose.
+      // An additional check of the actual peer, independent of the runtime's choice of address.
       const peer = socket.remoteAddress
       const peerRange = open || peer === undefined ? undefined : refusedRange(peer)
       if (peer === undefined || peerRange) {
@@ -61,7 +61,7 @@ function checkedLookup(host: string, port: string, open: boolean, resolve: Resol
       if (error) return callback(error, "", 0)
       const first = addresses[0]
       if (!first) return callback(Object.assign(new Error(`${hostname} has no address`), { code: "ENOTFOUND" }), "", 0)
-      // One bad address refuses the name: a public name that also points inside is not one to trust.
+      // A single refused address refuses the name: a public name with an internal address is not trustworthy.
       for (const { address } of addresses) {
         const range = open ? undefined : refusedRange(address)
         if (range) return callback(refusal(host, port, address, range), "", 0)
@@ -73,13 +73,16 @@ function checkedLookup(host: string, port: string, open: boolean, resolve: Resol
 }
 
 export interface OutgoingSockets {
-  /** A connected TCP socket. Throws AppError as `OutgoingHttp.fetch` does: `failed_precondition` (reason `address_refused`) for what is out of bounds. */
+  /**
+   * Returns a connected TCP socket. Throws AppError like `OutgoingHttp.fetch`: `failed_precondition` (reason `address_refused`)
+   * for a refused address.
+   */
   open(host: string, port: number, signal: AbortSignal): Promise<Socket>
 }
 
 /**
- * Bare connections out, for what speaks more than one call at a time (the proxy in front of a browser), under the same
- * policy as every call: the check stands where the connection is made.
+ * Plain outgoing connections for several calls at a time (the proxy of a browser). The policy of calls applies, checked at
+ * connection time.
  */
 export const OutgoingSockets = token<OutgoingSockets>("OutgoingSockets")
 
@@ -89,7 +92,7 @@ export function createOutgoingSockets(settings: CoreConfig["outgoing"], resolve?
     open: (host, port, signal) =>
       new Promise((onOpen, fail) => {
         const origin = `${host}:${port}`
-        // The port is always named: without one the connector would take the scheme's own.
+        // The port is always explicit. Otherwise the connector would use the default of the scheme.
         connect({ hostname: host, host: origin, protocol: "http:", port: String(port) }, (error, socket) => {
           if (error) return fail(explain(error, origin, signal))
           if (!signal.aborted) return onOpen(socket)

@@ -1,7 +1,7 @@
-// Header names and values that may leave: RFC 9110 tokens and visible text. Framing and routing belong to the client.
+// Permitted names and values of outgoing headers: RFC 9110 tokens and visible text. The client controls framing and routing.
 import { AppError } from "#core"
 
-/** Set by the client or by the connection itself; a caller's value could smuggle a second request or another host. */
+/** Set by the client or the connection. A caller's value could smuggle a second request or another host. */
 export const refusedHeaders: ReadonlySet<string> = new Set([
   "connection",
   "content-length",
@@ -18,7 +18,7 @@ export const refusedHeaders: ReadonlySet<string> = new Set([
   "upgrade",
 ])
 
-/** What a redirect to another origin may still carry; everything else might be a credential under some name. */
+/** Headers permitted after a redirect to another origin. Any other header might be a credential. */
 const harmless: ReadonlySet<string> = new Set([
   "accept",
   "accept-encoding",
@@ -31,7 +31,7 @@ const harmless: ReadonlySet<string> = new Set([
 const tokenPattern = /^[!#$%&'*+.^_`|~0-9a-z-]+$/i
 const valuePattern = /^[\t\x20-\x7e\x80-\xff]*$/
 
-/** Names in lower case. Throws `invalid_argument` that names the header and never shows its value. */
+/** Returns the headers with names in lower case. Throws `invalid_argument` with the header name, never with its value. */
 export function checkHeaders(
   input: Readonly<Record<string, string>>,
   refusedNames: ReadonlySet<string> = refusedHeaders,

@@ -1,5 +1,4 @@
-// Everything that leaves the service over HTTP goes through the one client offered here, so that no pipeline, app or
-// page can be talked into reaching what only this machine can reach.
+// The single client for outgoing HTTP. It keeps pipelines, apps and pages from reaching addresses private to this machine.
 import { z } from "zod"
 import { Clock, defineExtensionPoint, definePlugin, type Json, OutgoingHttp, Settings, token } from "#core"
 import { Destinations, importedAtStart, Outgoing } from "#core/engine"
@@ -12,13 +11,13 @@ export { OutgoingSockets } from "./guarded-connect.ts"
 export { checkHeaders, refusedHeaders } from "./headers.ts"
 export { encodeBody, withQuery } from "./request-body.ts"
 
-/** Throws if the data must not be sent. `dataSince`: when the data was received, RFC 3339. */
+/** Throws if the data must not be sent. `dataSince`: time of receipt, RFC 3339. */
 export type DataGuard = (organization: string, data: readonly Json[], dataSince: string) => Promise<void>
 
-/** Checks of data before a pipeline step sends it to another system. The data was received earlier. */
+/** Checks earlier received data before a pipeline step sends it to another system. */
 export const DataGuards = defineExtensionPoint<DataGuard>({ id: "outgoing-http.data-guards" })
 
-/** Throws the first refusal. Data of this moment needs no check: `dataSince` is undefined. */
+/** Throws the first refusal. If `dataSince` is undefined, the data is new and needs no check. */
 export async function guardData(
   guards: readonly DataGuard[],
   organization: string,

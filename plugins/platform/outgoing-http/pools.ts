@@ -3,7 +3,7 @@
 import type { Agent } from "undici"
 import { AppError, allDone, type Clock } from "#core"
 
-/** Calls at once, of all organizations. */
+/** Concurrent calls of all organizations. */
 const maxCalls = 256
 const maxPools = 100
 const idleMs = 60_000
@@ -27,7 +27,7 @@ export class Pools {
     this.#clock = clock
   }
 
-  /** Throws `unavailable` if the organization has three quarters of the calls that are left. */
+  /** Throws `unavailable` if the organization's calls reach three times the number of free slots. */
   async use<T>(organization: string, call: (agent: Agent) => Promise<T>): Promise<T> {
     const pool = this.#pool(organization)
     if (pool.calls >= 3 * (maxCalls - this.#calls)) throw full()
@@ -65,7 +65,7 @@ export class Pools {
     if (this.#pools.size > 0) this.#cancelSweep = this.#clock.after(idleMs, () => this.#sweep())
   }
 
-  /** Closes pools that were idle for so long, the longest idle first. */
+  /** Closes pools after this idle time, the longest idle first. */
   #closeIdle(milliseconds: number, limit: number): void {
     const before = this.#clock.monotonic() - milliseconds
     let remaining = limit
@@ -74,7 +74,7 @@ export class Pools {
       if (calls > 0 || usedAt > before) continue
       remaining--
       this.#pools.delete(organization)
-      // What it still sends is done first. Nothing waits for the end.
+      // The agent finishes its requests first. Callers do not wait for the end.
       agent.then((ready) => ready.close()).catch(() => undefined)
     }
   }

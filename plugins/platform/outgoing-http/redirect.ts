@@ -1,5 +1,5 @@
-// Where a redirect leads, as browsers do it (Fetch standard, HTTP-redirect fetch), but stricter: at most five, never
-// from https to http, and to another origin only headers that cannot be credentials.
+// Follows redirects like browsers (Fetch standard, HTTP-redirect fetch), but stricter: at most five, never from https to http,
+// and to another origin only with harmless headers.
 
 import { isIP } from "node:net"
 import { AppError } from "#core"
@@ -17,7 +17,7 @@ export interface Hop {
 const maxRedirects = 5
 const redirectStatuses: ReadonlySet<number> = new Set([301, 302, 303, 307, 308])
 
-/** Undefined when the answer is not a redirect. */
+/** Returns undefined for a response without redirect. */
 export function nextHop(
   hop: Hop,
   answer: { status: number; headers: Readonly<Record<string, string>> },
@@ -48,10 +48,10 @@ function redirectError(problem: string, reason: Refusal): AppError {
   return new AppError("failed_precondition", `Redirect refused: ${problem}.`, { reason, retryable: false })
 }
 
-// Where a call may go: absolute http(s) URLs without credentials. What is wrong is said without repeating path or query,
-// which may hold secrets.
+// Permitted targets of calls: absolute http(s) URLs without credentials. Errors omit path and query, because they may contain
+// secrets.
 
-/** Parses and checks; an address written as a number, in octal or hex is what the URL standard makes of it. */
+/** Parses and checks a URL. The URL standard converts addresses in decimal, octal or hex notation. */
 export function parseTarget(text: string): URL {
   if (text.length > 8_192) throw bad(`the URL is ${text.length} characters long; the limit is 8,192`)
   if (!URL.canParse(text)) throw bad("the URL is not absolute; expected a URL such as https://api.example.com/path")
@@ -66,7 +66,7 @@ function portOf(url: URL): string {
   return url.port || (url.protocol === "https:" ? "443" : "80")
 }
 
-/** Refuses a literal address out of bounds before anything is opened; names are checked when they are resolved. */
+/** Refuses a literal address out of bounds before a connection is opened. Names are checked at resolution. */
 export function checkLiteral(rules: readonly HostRule[], url: URL): void {
   const host = plainHost(url.hostname)
   const port = portOf(url)

@@ -1,4 +1,4 @@
-// How a step's body and query are put on the wire: JSON unless the content type says form or text.
+// Encodes the body and query of a step: JSON unless the content type is a form or text.
 import { AppError, type Json } from "#core"
 
 export interface EncodedBody {
@@ -6,7 +6,7 @@ export interface EncodedBody {
   readonly headers: Readonly<Record<string, string>>
 }
 
-/** Adds a content type where none is given. Throws `invalid_argument` for a body that the content type cannot carry. */
+/** Adds a content type if missing. Throws `invalid_argument` for a body unfit for the content type. */
 export function encodeBody(body: Json | undefined, headers: Readonly<Record<string, string>>): EncodedBody {
   if (body === undefined || body === null) return { headers }
   const contentType = Object.entries(headers).find(([name]) => name.toLowerCase() === "content-type")?.[1]
@@ -26,7 +26,7 @@ export function encodeBody(body: Json | undefined, headers: Readonly<Record<stri
   )
 }
 
-/** null and absent values are left out, lists repeat their name, objects become JSON. */
+/** Null and absent values are left out, lists repeat their name, objects become JSON. */
 function queryOf(values: Readonly<Record<string, Json>>): URLSearchParams {
   const query = new URLSearchParams()
   for (const [name, value] of Object.entries(values)) {
@@ -37,7 +37,7 @@ function queryOf(values: Readonly<Record<string, Json>>): URLSearchParams {
   return query
 }
 
-/** The URL with the values added to what query it has. */
+/** Adds the values to the query of the URL. */
 export function withQuery(url: string, values: Readonly<Record<string, Json>>): string {
   const added = queryOf(values)
   if (added.size === 0 || !URL.canParse(url)) return url

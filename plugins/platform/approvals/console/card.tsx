@@ -1,4 +1,4 @@
-// How many approvals wait, and which of them expire first.
+// The number of pending approvals, with the earliest expiries.
 import { Ago, Answered, Badge, Nothing, type Output, type Tone, UntrustedText, useAnswer } from "#console"
 
 export default function ApprovalsCard() {
@@ -39,7 +39,7 @@ export type Approval = Output<"approvals.get">
 
 const tones: Readonly<Record<string, Tone>> = { pending: "warning", done: "good", failed: "bad", rejected: "bad" }
 
-/** An approval as the screens show it. */
+/** The state badge of an approval. */
 export function State({ state }: { readonly state: string }) {
   return <Badge tone={tones[state] ?? "plain"}>{state}</Badge>
 }

@@ -1,4 +1,4 @@
-// Approvals by state, those that wait first.
+// Approvals by state, pending approvals first.
 import { Ago, Answered, Badge, FilterBar, NextPage, Nothing, query, SameAs, Table, Time, UntrustedText, useAnswer } from "#console"
 import { type Approval, State } from "./card.tsx"
 

@@ -1,4 +1,4 @@
-// One approval: exactly what would be done, who asks, and the decision.
+// One approval: the exact input, the requester, and the decision.
 import { useSignal } from "@preact/signals"
 import {
   Ago,
@@ -87,14 +87,17 @@ export default function ApprovalScreen({ params }: ScreenProps) {
   )
 }
 
-/** Keys never decide own requests. In a session that a person began the service decides: one admin may, two may not. */
+/**
+ * Keys never decide their own requests. For an interactive session the service decides: with a single admin the own request is
+ * allowed, with two or more it is refused.
+ */
 function isOwn({ requester }: Approval): boolean {
   const { credential, user } = me.value ?? {}
   if (me.value && "sign_in" in me.value && me.value.sign_in) return false
   return requester.credential_id === credential?.id || (requester.user_id !== null && requester.user_id === user?.id)
 }
 
-/** What was shown is what is decided: the digest goes along, and another one is refused. */
+/** The decision includes the digest of the displayed input. The service refuses another digest. */
 function Decision({ approval: { id, digest, what, input }, onDone }: { readonly approval: Approval; readonly onDone: () => void }) {
   const note = useSignal("")
   const edited = useSignal(JSON.stringify(input, null, 2))
@@ -189,7 +192,7 @@ interface Asker {
   readonly user_id: string | null
 }
 
-/** Returns a function that names a person, or the key of a service. */
+/** Returns a function for the name of a person or of a service's key. */
 function useNames(): (of: Asker) => string {
   const people = useAnswer(mayCall("members.list") ? "members.list" : undefined, { limit: 200 }).answer
   const keys = useAnswer(mayCall("api_keys.list") ? "api_keys.list" : undefined, { limit: 200 }).answer

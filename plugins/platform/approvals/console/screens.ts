@@ -1,4 +1,4 @@
-// Approvals: what waits for a person, and its card of the overview.
+// Approvals: the screens, and the card of the overview.
 import type { Contribution } from "#console"
 
 export default {

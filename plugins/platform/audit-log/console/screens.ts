@@ -1,4 +1,4 @@
-// The audit log, as the console makes it of its operations.
+// The generic console view of the audit log.
 import type { Contribution } from "#console"
 
 export default {

@@ -1,4 +1,4 @@
-// Gates of autonomy, as the console makes them of their operations.
+// The generic console view of autonomy gates.
 import type { Contribution } from "#console"
 
 export default {

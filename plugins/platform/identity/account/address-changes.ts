@@ -1,5 +1,5 @@
-// Changes of a person's address. The new address proves itself with a code; until then the old address holds. A taken
-// address gets no code, and the answers are the same.
+// Changes of a person's address. A code verifies the new address; until then the old address stays. A taken address gets no code,
+// with the same response.
 import { AppError, type Clock, type JobQueue, type Store, token, type UnitOfWork, type UnitsOfWork, type Vault } from "#core"
 import { type AddressChange, AddressChangesCollection, changeId, type User } from "../collections.ts"
 import { countWrongTry, createMailedCodes, wrongCode } from "../mailed-code.ts"
@@ -47,7 +47,7 @@ export function createAddressChanges(deps: AddressChangesDeps, { perEmail }: Pic
     return outcome
   }
 
-  /** Counts in a commit of its own: several people may ask for one address at once. */
+  /** Counts in a commit of its own: several people may request one address at once. */
   async function count(user: string, email: string): Promise<void> {
     const limit = { limit: perEmail, what: "for a new address" }
     await works.retryConflicts(async (work) => {

@@ -1,4 +1,4 @@
-// A person's own account: another address, and its deletion.
+// A person's own account: changing the address and deleting the account.
 import { z } from "zod"
 import { Clock, defineOperation, JobQueue, resultOf, Timestamp, Uuid } from "#core"
 import { isMailAddress, normalAddress } from "../../../people/email/index.ts"

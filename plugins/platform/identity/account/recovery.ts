@@ -1,5 +1,5 @@
-// Recovery of an account by somebody else: an owner of the person's organization, or the operator. It ends what a thief may
-// have, and mails the person. It opens no session, so nobody else gets in.
+// Recovery of an account by another person: an owner of the person's organization, or the operator. Ends the possible access of a
+// thief and mails the person. It opens no session, so the recovering person gains no access.
 import { token, type UnitOfWork } from "#core"
 import type { User } from "../collections.ts"
 import type { Passkeys } from "../passkeys/passkeys.ts"
@@ -13,7 +13,10 @@ export interface Recovered {
 }
 
 export interface Recovery {
-  /** Stages the end of every session, passkey and pending change of address, and a mail. `by`: who did it, for the mail. */
+  /**
+   * Stages the end of every session, passkey and pending change of address, and a mail. `by`: name of the recovering person, for
+   * the mail.
+   */
   recover(work: UnitOfWork, user: User, by: string): Promise<Recovered>
 }
 

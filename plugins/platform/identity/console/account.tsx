@@ -54,7 +54,7 @@ export default function Account() {
   )
 }
 
-/** Another address of the account: the new address gets a code, which confirms it. */
+/** Changes the account's address. The new address receives a code for the confirmation. */
 function Address() {
   const isAsked = useSignal(false)
   const onConfirmed = () => {

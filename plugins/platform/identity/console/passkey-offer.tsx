@@ -1,4 +1,4 @@
-// Offers a passkey to a person who signed in by mail and has no passkey. The browser remembers a dismissal.
+// Offers a passkey after a sign-in by mail, if the person has no passkey. The browser remembers a dismissal.
 import { useSignal } from "@preact/signals"
 import { createPasskey, hasPasskeys, inBackground, me, Problem, segments, useAnswer, useSubmit } from "#console"
 

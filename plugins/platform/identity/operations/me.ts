@@ -1,4 +1,4 @@
-// The caller's own name, and once the address of the first owner.
+// Changes the caller's own name. The first owner also sets the address, once.
 import { z } from "zod"
 import { AppError, defineOperation, Name, Store, Uuid } from "#core"
 import { isMailAddress, normalAddress } from "../../../people/email/index.ts"

@@ -1,4 +1,4 @@
-// Answers of authenticators: their shape in JSON, and their verification. The limits of the fields bound the decoder's work.
+// Responses of authenticators: JSON format and verification. The limits of the fields bound the decoder's work.
 import { z } from "zod"
 import type { RelyingParty } from "./challenges.ts"
 import type { Passkey } from "./collections.ts"
@@ -7,7 +7,7 @@ export const webauthn = () => import("@simplewebauthn/server")
 export const webauthnDecoders = () => import("@simplewebauthn/server/helpers")
 
 const base64url = (max: number) => z.base64url().min(1).max(max)
-/** 1,023 bytes are the most of the specification. */
+/** 1,023 bytes: maximum of the specification. */
 const CredentialId = base64url(1_364)
 const ClientData = base64url(4_096)
 
@@ -48,7 +48,7 @@ type Credential = Pick<Passkey, "credential_id" | "public_key" | "counter" | "tr
 /** EdDSA, ES256 and RS256. */
 export const algorithms = [-8, -7, -257]
 
-/** Returns the credential of a new passkey. Throws a plain error for an answer that does not hold. */
+/** Returns the credential of a new passkey. Throws a plain error for an invalid response. */
 export async function verifyNewPasskey(answer: NewPasskeyAnswer, { challenge, party }: Expected): Promise<Credential> {
   await refuseCertificates(answer)
   const { verifyRegistrationResponse } = await webauthn()
@@ -74,7 +74,7 @@ export async function verifyNewPasskey(answer: NewPasskeyAnswer, { challenge, pa
   }
 }
 
-/** Returns what changes with a sign-in. Throws a plain error for an answer that does not hold. */
+/** Returns the changed fields of a sign-in. Throws a plain error for an invalid response. */
 export async function verifyPasskey(
   answer: PasskeyAnswer,
   { challenge, party }: Expected,
@@ -93,7 +93,7 @@ export async function verifyPasskey(
   return { counter: authenticationInfo.newCounter, backed_up: authenticationInfo.credentialBackedUp }
 }
 
-/** The service asks for no attestation. So the parsers of certificates and their revocation lists read nothing. */
+/** The service requests no attestation. The parsers of certificates and revocation lists therefore have no input. */
 async function refuseCertificates({ response }: NewPasskeyAnswer): Promise<void> {
   const { decodeAttestationObject } = await webauthnDecoders()
   const attestation = decodeAttestationObject(new Uint8Array(Buffer.from(response.attestationObject, "base64url")))

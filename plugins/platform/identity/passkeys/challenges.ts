@@ -1,5 +1,5 @@
-// Challenges of passkeys: stored, valid for five minutes and for one answer. The holder is a session, or the nonce in the
-// cookie of a browser without a session.
+// Challenges of passkeys: stored, valid for five minutes and for one response. The holder is a session, or the cookie nonce of a
+// browser without a session.
 import { randomBytes } from "node:crypto"
 import { isIP } from "node:net"
 import { AppError, type Clock, derivedUuid, type Store, timestamp, type UnitOfWork } from "#core"
@@ -38,7 +38,7 @@ function challengeId({ purpose, holder }: Challenged): string {
   return derivedUuid("passkey challenge", purpose, hashKey(holder))
 }
 
-// The site that passkeys belong to, from the public URL of the service. The Host header of a request has no influence.
+// The site of passkeys, from the public URL of the service. The Host header of a request has no influence.
 
 export interface RelyingParty {
   /** Host name. A passkey works for this name alone. */

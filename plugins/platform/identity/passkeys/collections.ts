@@ -1,4 +1,4 @@
-// The stored form of passkeys and of their challenges. A passkey is a public key: the private key stays with the person.
+// Stored passkeys and challenges. A passkey is a public key: the private key stays with the person.
 import { type Document, defineCollection, derivedUuid } from "#core"
 
 export interface Passkey extends Document {
@@ -8,9 +8,9 @@ export interface Passkey extends Document {
   credential_id: string
   /** COSE key, base64url. */
   public_key: string
-  /** Signatures of the authenticator; always 0 for authenticators that do not count. */
+  /** Signatures of the authenticator; always 0 for authenticators without a counter. */
   counter: number
-  /** How browsers reach the authenticator, such as "internal" or "usb". */
+  /** Transports to the authenticator, such as "internal" or "usb". */
   transports: string[]
   /** `multi_device`: the authenticator copies the passkey to other devices of the person. */
   device_type: "single_device" | "multi_device"
@@ -28,7 +28,7 @@ export const PasskeysCollection = defineCollection<Passkey>()({
   indexes: [{ fields: ["credential_id"], unique: true }, { fields: ["user_id", "-id"] }],
 })
 
-/** A challenge for one answer of one browser. Its id follows from its purpose and its holder. */
+/** A challenge for one response of one browser. Its id follows from its purpose and its holder. */
 export interface PasskeyChallenge extends Document {
   challenge: string
   expires_at: string

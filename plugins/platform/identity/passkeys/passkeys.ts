@@ -9,7 +9,7 @@ import { type Passkey, PasskeysCollection, passkeyId } from "./collections.ts"
 export interface Passkeys {
   /** Stages a challenge of the session. Returns the options for `navigator.credentials.create`. */
   offer(work: UnitOfWork, session: string, user: User): Promise<PublicKeyCredentialCreationOptionsJSON>
-  /** Stages a passkey. Throws `invalid_argument` for an answer that does not hold. */
+  /** Stages a passkey. Throws `invalid_argument` for an invalid response. */
   add(work: UnitOfWork, session: string, user: User, input: { readonly name: string; readonly answer: NewPasskeyAnswer }): Promise<Passkey>
   /** All passkeys of a user, oldest first. */
   list(user: string): Promise<Passkey[]>

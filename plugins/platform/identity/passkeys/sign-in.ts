@@ -1,5 +1,5 @@
-// Sign-in with a passkey. The browser shows the passkeys of this site, so the person types no address. In a session of the
-// same person the sign-in makes the session fresh.
+// Sign-in with a passkey. The browser shows the passkeys of this site, so the person types no address. In a session of the same
+// person the sign-in makes the session fresh.
 import { randomBytes } from "node:crypto"
 import type { PublicKeyCredentialRequestOptionsJSON } from "@simplewebauthn/server"
 import { AppError, type Logger, timestamp, token, type UnitOfWork, type UnitsOfWork } from "#core"
@@ -23,7 +23,7 @@ export interface PasskeyOffer {
 export interface PasskeySignIns {
   /** Stores a challenge for a browser. */
   offer(): Promise<PasskeyOffer>
-  /** Opens a session and uses the challenge up. `replaced`: the browser's earlier session. Throws `unauthenticated`. */
+  /** Opens a session and consumes the challenge. `replaced`: the browser's earlier session. Throws `unauthenticated`. */
   enter(nonce: string | undefined, answer: PasskeyAnswer, browser: Browser, replaced?: UserSession): Promise<OpenedSession>
 }
 
@@ -41,7 +41,7 @@ const timeoutMs = 300_000
 export function createPasskeySignIns(deps: PasskeySignInsDeps): PasskeySignIns {
   const { store, clock, works, users, signIns, publicUrl, log } = deps
 
-  /** Undefined for an answer that does not hold. A failed answer uses the challenge up too. */
+  /** Undefined for an invalid response. A failed response consumes the challenge too. */
   async function stage(work: UnitOfWork, nonce: string, answer: PasskeyAnswer, browser: Browser, replaced?: UserSession) {
     const challenge = await useChallenge(work, deps, { purpose: "sign_in", holder: nonce })
     const passkey = challenge && (await store.open(PasskeysCollection).get(passkeyId(answer.id)))

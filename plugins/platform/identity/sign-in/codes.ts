@@ -1,5 +1,5 @@
-// Sign-in by mail: a code of six digits and a link, both bound to the browser that asked for them, both for one use.
-// An operator's link is bound to no browser. The first owner proves a new address by a code before the link is used up.
+// Sign-in by mail: a code of six digits and a link. Both are bound to the requesting browser and valid once. An operator's link
+// works in any browser. The first owner verifies a new address by code before the link is consumed.
 import { randomBytes } from "node:crypto"
 import { AppError, Clock, type Deps, derivedUuid, JobQueue, Store, sameBytes, token, type UnitOfWork, UnitsOfWork, Vault } from "#core"
 import { Mailer } from "../../../people/email/index.ts"
@@ -32,9 +32,9 @@ export interface CodeSent {
 export interface SignInCodes {
   /** Stores an attempt and mails its code, if the address belongs to a user. `next`: path of the console after the sign-in. */
   request(email: string, browser: Browser, next: string): Promise<CodeSent>
-  /** Opens a session and uses the attempt up. `replaced`: the browser's earlier session. Throws `unauthenticated`. */
+  /** Opens a session and consumes the attempt. `replaced`: the browser's earlier session. Throws `unauthenticated`. */
   enter(proof: Proof, browser: Browser, replaced?: UserSession): Promise<OpenedSession>
-  /** Sets name and address of the first user by an operator's link. Mails a code first if mail leaves the service. */
+  /** Sets name and address of the first user by an operator's link. If the service can send mail, first mails a code. */
   claimOwner(link: string, owner: FirstOwner | undefined, browser: Browser, replaced?: UserSession): Promise<OpenedSession | CodeSent>
 }
 
@@ -70,13 +70,13 @@ export function createSignInCodes(deps: Deps<typeof signInCodesNeeds>, limits: C
     })
   }
 
-  /** The attempt of this browser. */
+  /** Returns the attempt of this browser. */
   async function find(proof: Proof): Promise<SignInAttempt | undefined> {
     const attempt = proof.nonce === undefined ? undefined : await store.open(SignInAttemptsCollection).get(attemptId(proof.nonce))
     return attempt && mailedCodes.isValid(attempt) ? attempt : undefined
   }
 
-  /** The user of an attempt. The first owner gets name and address here. */
+  /** Returns the user of an attempt. Sets name and address of the first owner. */
   async function userOf(work: UnitOfWork, { email, claim: claimed }: Pick<SignInAttempt, "email" | "claim">): Promise<User | undefined> {
     if (claimed === null) return await users.byEmail(email)
     const owner = await unclaimedOwner(store)

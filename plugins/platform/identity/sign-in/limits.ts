@@ -1,10 +1,10 @@
-// Limits of sign-in codes: so many an hour for an email address and for an IP address. The counts are stored documents,
-// so they are exact on several nodes.
+// Limits of sign-in codes per hour, for an email address and for an IP address. The counts are stored documents and therefore
+// exact on several nodes.
 import { AppError, type Clock, type Document, defineCollection, derivedUuid, type Store, timestamp, type UnitOfWork } from "#core"
 import { networkOf } from "#core/engine"
 
 interface CodeCount extends Document {
-  /** When codes were requested in the last hour, in milliseconds. */
+  /** Times of the requests in the last hour, in milliseconds. */
   times: number[]
   revision: number
   expires_at: string
@@ -45,7 +45,7 @@ interface CodeLimit {
   readonly kind: "email" | "address" | "user"
   readonly value: string
   readonly limit: number
-  /** For the error. */
+  /** For the error message. */
   readonly what: string
 }
 

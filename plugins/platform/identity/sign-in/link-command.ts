@@ -1,5 +1,5 @@
-// `millrace sign-in-link`: a link for a person who cannot sign in, or for the first owner. The master key signs the link,
-// so only the operator of the host can issue one. The service may run or not.
+// `millrace sign-in-link`: a link for a person without working sign-in, or for the first owner. The master key signs the link, so
+// only the operator of the host can issue one. The service may be running or stopped.
 import { existsSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { z } from "zod"

@@ -1,5 +1,5 @@
-// The mail with a sign-in code and link. It leaves some time after the answer, so the time of an answer is the same for
-// known and unknown addresses. An unknown address gets no mail.
+// The mail with a sign-in code and link. It is sent with a delay, so response times are equal for known and unknown addresses. An
+// unknown address gets no mail.
 import { randomInt } from "node:crypto"
 import { z } from "zod"
 import { Clock, defineJob, type JobQueue, jobRef, PublicUrl, type Sealed, Store, type UnitOfWork, Vault } from "#core"

@@ -1,11 +1,11 @@
-// Links that an operator issues: signed with the master key, so the command needs no running service. The service accepts
-// a link once, for ten minutes, on every node.
+// Operator links: signed with the master key, so the command needs no running service. The service accepts a link once, for ten
+// minutes, on every node.
 import { createHmac, randomUUID } from "node:crypto"
 import { z } from "zod"
 import { type Clock, derivedUuid, type Store, sameBytes, timestamp, type UnitOfWork, type Vault } from "#core"
 import { UsedLinksCollection } from "../collections.ts"
 
-/** `owner`: the first user, before they have an address. */
+/** `owner`: the first user, before the address is set. */
 export type LinkTarget = { readonly owner: true } | { readonly email: string }
 
 const Content = z.object({
@@ -22,7 +22,7 @@ export function createOperatorLink(vault: Pick<Vault, "keyFor">, now: number, ta
   return `${content}.${signatureOf(vault, content)}`
 }
 
-/** Returns the content of a link with a valid signature, before its end. */
+/** Returns the content of a link with a valid signature, before its expiry. */
 export function readOperatorLink(vault: Pick<Vault, "keyFor">, now: number, link: string): OperatorLink | undefined {
   const [content = "", signature = ""] = link.split(".")
   if (!sameBytes(signature, signatureOf(vault, content))) return undefined

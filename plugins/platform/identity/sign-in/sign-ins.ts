@@ -1,5 +1,5 @@
-// The end of each way to sign in: the session of a proven user, with its audit record. A later sign-in of the same user in
-// the same browser refreshes the session; another user's session of that browser ends.
+// The last step of each sign-in: opens the session of the verified user and writes the audit record. A later sign-in of the same
+// user in the same browser refreshes the session. Another user's session in that browser ends.
 import { type Clock, type Ids, timestamp, token, type UnitOfWork } from "#core"
 import { AuditLog, type SignIn, type UserAgents } from "#core/engine"
 import type { User, UserSession } from "../collections.ts"
@@ -13,9 +13,9 @@ export interface Browser {
 }
 
 export interface SignIns {
-  /** Stages the session of a user whose identity is proven. `replaced`: the earlier session of this browser. */
+  /** Stages the session of a verified user. `replaced`: the earlier session of this browser. */
   open(work: UnitOfWork, user: User, method: SignIn["method"], browser: Browser, replaced?: UserSession): Promise<OpenedSession>
-  /** The device that a `User-Agent` header names. */
+  /** Returns the device of a `User-Agent` header. */
   deviceOf(userAgent: string | undefined): string
 }
 
@@ -58,7 +58,7 @@ export function createSignIns({ sessions, clock, ids, userAgents, auditDays }: S
 
   return {
     async open(work, user, method, browser, replaced) {
-      // As stored now: a conflict repeats this.
+      // Reads the current state, also when a conflict repeats this.
       const earlier = replaced && (await sessions.get(replaced.id))
       const isValid = earlier && earlier.revoked_at === null
       if (isValid && earlier.user_id !== user.id) sessions.end(work, earlier, "signed_out")

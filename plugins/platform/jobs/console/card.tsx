@@ -1,4 +1,4 @@
-// What waits in the queue, what is dead, and why the newest dead ones died.
+// Queued and dead jobs, with the errors of the newest dead jobs.
 import { Answered, Figure, OperationButton, type Output, UntrustedText, useAnswer } from "#console"
 
 const everyMs = 10_000
@@ -38,7 +38,7 @@ export default function QueueCard() {
   )
 }
 
-/** A page holds so many; more are said to be more. */
+/** Counts a page of jobs. A plus marks further pages. */
 function countOf({ jobs, next_cursor }: Output<"jobs.list">): number | string {
   return next_cursor === "" ? jobs.length : `${jobs.length}+`
 }

@@ -1,4 +1,4 @@
-// What a removed person leaves: paused resources, each with a button that takes the resource over.
+// Resources of a removed person: paused, each with a button for taking it over.
 import { useSignal } from "@preact/signals"
 import { OperationButton, UntrustedText } from "#console"
 

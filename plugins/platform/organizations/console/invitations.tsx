@@ -1,4 +1,4 @@
-// Open invitations of members, and the form that invites.
+// Open invitations of members, and the invitation form.
 import { useSignal } from "@preact/signals"
 import {
   Ago,

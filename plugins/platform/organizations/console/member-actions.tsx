@@ -1,4 +1,4 @@
-// What can be done with one member: another role, the ownership, new sign-ins, the removal. Or leaving, as oneself.
+// Actions on one member: role, ownership, new sign-ins, removal. Members can leave by themselves.
 import { useSignal } from "@preact/signals"
 import {
   hrefWith,
@@ -139,7 +139,7 @@ function titleOf({ name, email }: Pick<Member, "name" | "email">): string {
   return name || email || "the first owner"
 }
 
-/** Name of a user of the organization, or of a former one. */
+/** Returns the name of a current or former user of the organization. */
 export function nameOf(user: string | null, members: readonly Member[]): string {
   if (user === null) return "a service key"
   const member = members.find(({ user_id }) => user_id === user)

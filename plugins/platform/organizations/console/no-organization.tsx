@@ -1,4 +1,4 @@
-// The page of a person whose session acts in no organization: open invitations, and the ways to an organization.
+// The page of a person without an organization in the session: open invitations, and ways to join or create an organization.
 import {
   Ago,
   Answered,

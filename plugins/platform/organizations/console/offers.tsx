@@ -5,7 +5,7 @@ import { type Member, nameOf } from "./member-actions.tsx"
 type Offer = Output<"ownership.list_offers">["offers"][number]
 
 export function Offers({ members, onDone }: { readonly members: readonly Member[]; readonly onDone: () => void }) {
-  // Read again with the members, since an offer is made beside them.
+  // Reloaded together with the members, because offers are made in the list of members.
   const { answer, reload } = useAnswer("ownership.list_offers", {}, { everyMs: 10_000 })
   const refresh = () => {
     reload()

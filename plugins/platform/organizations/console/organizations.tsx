@@ -1,4 +1,4 @@
-// The person's organizations: switched to, and created.
+// The person's organizations, for switching and creating.
 import { useSignal } from "@preact/signals"
 import {
   Answered,

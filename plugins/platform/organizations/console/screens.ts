@@ -1,4 +1,4 @@
-// Organizations, members and keys: screens of people, and views of operations for the rest.
+// Organizations, members and keys: screens for people, and generic views for other operations.
 import type { Contribution } from "#console"
 
 export default {

@@ -1,5 +1,5 @@
-// What the deletion of a user means for organizations: every membership ends as by leaving. The last owner of an
-// organization cannot go.
+// Effects of a user's deletion on organizations: every membership ends as after leaving. The last owner of an organization cannot
+// be deleted.
 import { AppError, type Deps, type UnitOfWork } from "#core"
 import { type User, Users } from "../../identity/index.ts"
 import type { Membership } from "../collections.ts"
@@ -8,7 +8,7 @@ import { Members } from "./members.ts"
 
 export const endMembershipsOfDeletedNeeds = { users: Users, members: Members, organizations: Organizations }
 
-/** To be called while services are created. */
+/** Call this while services are created. */
 export function endMembershipsOfDeleted({ users, members, organizations }: Deps<typeof endMembershipsOfDeletedNeeds>): void {
   users.onDeparture(async (work, user) => {
     const memberships = await membershipsOf(user)

@@ -1,5 +1,5 @@
-// Memberships after joining: the role, the removal, and the last owner. A removal ends every credential of the person in
-// the organization before the answer.
+// Memberships after joining: roles, removals, and the last owner. A removal ends every credential of the person in the
+// organization before the response.
 import {
   AppError,
   allKeys,
@@ -17,7 +17,7 @@ import { ApiKeys } from "../api-keys.ts"
 import { KeysCollection, type Membership, MembershipsCollection, OrganizationsCollection } from "../collections.ts"
 import { membershipId, organizationsTopic } from "../directory.ts"
 
-/** A person who leaves an organization. */
+/** A person leaving an organization. */
 export interface Departure {
   readonly organization: string
   readonly user: string
@@ -29,17 +29,14 @@ export interface LeftBehind {
   readonly kind: string
   readonly id: string
   readonly name: string
-  /** Operation by which an admin takes the resource over. */
+  /** Operation for taking over the resource, called by an admin. */
   readonly operation: string
 }
 
 /** Stages the end or the pause of the person's resources. Returns the resources for another admin. */
 export type DepartureHook = (work: UnitOfWork, departure: Departure) => Promise<readonly LeftBehind[]>
 
-/**
- * What other areas do when a person leaves an organization. Each area extends the point; the removal runs all items in
- * its own unit of work.
- */
+/** Departure hooks of other areas. Each area extends the point. The removal runs all items in its own unit of work. */
 export const Departures = defineExtensionPoint<DepartureHook>({ id: "organizations.departures" })
 
 /** Runs every hook, in the order of the plugins. */
@@ -80,7 +77,9 @@ export class Members {
     return this.#deps.store.open(MembershipsCollection, organization).get(membershipId(organization, user))
   }
 
-  /** Throws `permission_denied` below admin or `role`. The stored role of the caller counts, so a repeated call sees a removal. */
+  /**
+   * Throws `permission_denied` below admin or `role`. Uses the stored role of the caller, so a repeated call respects a removal.
+   */
   async requireRank(caller: Caller, role: Role, action: string): Promise<void> {
     const membership = caller.user && (await this.find(caller.organization.id, caller.user.id))
     const storedRole = caller.user ? (membership?.role ?? "guest") : caller.role
@@ -124,24 +123,24 @@ export class Members {
       if (actsIn === organization) sessions.end(work, session, "ended")
     }
     const leftovers = await stageDeparture(departures, work, { organization, user: user_id })
-    // A key that the person makes meanwhile changes the count, and this commit is refused.
+    // A key created by the person in between changes the count, and this commit is refused.
     work.in(MembershipsCollection, organization).remove(id, { where: { role, made_keys } })
     users.removeOrganization(work, user_id, organization)
     this.#announce(work, organization)
     return { keys: revokedKeys, left: leftovers }
   }
 
-  /** Counts a key of the member. The commit is refused if the membership ends meanwhile. */
+  /** Counts a key of the member. The commit is refused if the membership ends in between. */
   countKey(work: UnitOfWork, organization: string, user: string): void {
     work.in(MembershipsCollection, organization).update(membershipId(organization, user), { $inc: { made_keys: 1 } })
   }
 
-  /** Returns true if somebody beside the user owns the organization. */
+  /** Returns true if the organization has another owner besides the user. */
   async hasOtherOwner(organization: string, user: string): Promise<boolean> {
     return Boolean(await this.#deps.store.open(MembershipsCollection, organization).first({ role: "owner", user_id: { $ne: user } }))
   }
 
-  /** Throws `failed_precondition` if nobody else owns the organization. */
+  /** Throws `failed_precondition` if the organization has no other owner. */
   async #keepAnOwner(work: UnitOfWork, organization: string, leaving: string): Promise<void> {
     await this.#countOwners(work, organization)
     if (await this.hasOtherOwner(organization, leaving)) return
@@ -149,20 +148,22 @@ export class Members {
     throw new AppError("failed_precondition", message, { reason: "last_owner" })
   }
 
-  /** Two changes of owners at once change one counter, so the second commit is refused. Read owners after this. */
+  /** Concurrent changes of owners increment one counter, so the second commit is refused. Read owners after this. */
   async #countOwners(work: UnitOfWork, organization: string): Promise<void> {
     const owners_revision = (await this.#deps.store.open(OrganizationsCollection).get(organization))?.owners_revision ?? null
     work.in(OrganizationsCollection).update(organization, { $inc: { owners_revision: 1 } }, { where: { owners_revision } })
   }
 
-  /** Nodes forget the members, and look at every open connection again. */
+  /** Nodes reload the members and check every open connection again. */
   #announce(work: UnitOfWork, organization: string): void {
     this.#deps.invalidation.announce(work, organizationsTopic, organization, { settled: true })
     this.#deps.invalidation.announce(work, credentialsTopic, allKeys, { settled: true })
   }
 }
 
-/** Throws `permission_denied` for credentials that descend from a manager. Members are a matter of the organization itself. */
+/**
+ * Throws `permission_denied` for credentials with a manager in their ancestry. Only the organization itself changes its members.
+ */
 export function requireInside({ manager, link, organization }: Pick<Caller, "manager" | "link" | "organization">): void {
   if (manager === undefined && link === undefined) return
   const message = `A manager's credential cannot change the members of "${organization.slug}"; use a credential of one of its members.`

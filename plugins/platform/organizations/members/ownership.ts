@@ -1,4 +1,4 @@
-// The transfer of ownership: an owner offers, the new owner consents. The old owner becomes an admin, or stays.
+// The transfer of ownership: an owner offers, the new owner accepts. The old owner becomes an admin, or stays an owner.
 import {
   AppError,
   type Caller,
@@ -39,7 +39,7 @@ export class Ownership {
     this.#deps = deps
   }
 
-  /** Stages the offer for a member, in place of an earlier one. */
+  /** Stages the offer for a member. Replaces an earlier offer. */
   async offer(work: UnitOfWork, organization: string, offer: Pick<OwnershipOffer, "from_user_id" | "to_user_id" | "stay_owner">) {
     const { clock, members } = this.#deps
     if (offer.from_user_id === offer.to_user_id) {
@@ -54,7 +54,7 @@ export class Ownership {
     return { id, ...fields }
   }
 
-  /** Reads an offer, by the user it is for. Throws `not_found`, also if the offering person is no longer an owner. */
+  /** Reads an offer by its recipient. Throws `not_found`, also if the offering person is no longer an owner. */
   async require(organization: string, user: string): Promise<OwnershipOffer> {
     const { store, clock, members } = this.#deps
     const offer = await store.open(OwnershipOffersCollection, organization).get(offerId(organization, user))
@@ -68,7 +68,7 @@ export class Ownership {
     work.in(OwnershipOffersCollection, organization).remove(id, { where: { created_at } })
   }
 
-  /** Stages the new owner, and the new role of the old one. */
+  /** Stages the new owner, and the new role of the old owner. */
   async accept(work: UnitOfWork, caller: Caller, offer: OwnershipOffer): Promise<void> {
     const { members } = this.#deps
     const organization = caller.organization.id

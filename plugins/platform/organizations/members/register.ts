@@ -1,4 +1,4 @@
-// Declares what members need: their collections, operations, jobs and services.
+// Declares the collections, operations, jobs and services of members.
 import { z } from "zod"
 import { injected, type Registrar } from "#core"
 import { endMembershipsOfDeleted, endMembershipsOfDeletedNeeds } from "./deleted-users.ts"
@@ -28,7 +28,7 @@ export const memberSettings = {
     .describe("Invitations of members that one organization mails in a day (UTC), repeated ones included."),
 }
 
-/** Revokes the invitations of a person who leaves. */
+/** Revokes the invitations of a person leaving the organization. */
 export const inviterDeparture = injected(
   { invitations: Invitations },
   ({ invitations }): DepartureHook =>

@@ -1,4 +1,4 @@
-// Making, listing and revoking keys.
+// Creating, listing and revoking keys.
 import { z } from "zod"
 import { AppError, type Caller, Clock, callerKind, defineList, defineOperation, Name, resultOf, roleAtLeast, Timestamp, Uuid } from "#core"
 import { Declarations, type FieldProblem, nearest, Operations, requesterOf, roles } from "#core/engine"
@@ -72,7 +72,7 @@ export const createKey = defineOperation({
     refuseMore(input, caller)
     refuseSenseless(input, deps.clock.now())
     refuseUnknown(input.scopes ?? [], deps.declared)
-    // A manager's user is not a member here: what they make belongs to the organization, not to them.
+    // A manager's user is not a member here. Keys created by that user belong to the organization.
     const member = caller.user && !input.manager ? await deps.organizations.membership(caller.organization.id, caller.user.id) : undefined
     const { stored: document, text } = deps.keys.mint(work, caller.organization.id, {
       name: input.name,
@@ -87,7 +87,7 @@ export const createKey = defineOperation({
       managerId: caller.link?.manager_id,
     })
     if (member) deps.members.countKey(work, caller.organization.id, member.user_id)
-    // Not where the management ends meanwhile, nor unseen by its end, which revokes what it finds.
+    // Refuses the commit if the management has ended. The end of a management in progress also sees this key and revokes it.
     if (caller.link) deps.organizations.countKey(work, caller.organization.id, caller.link.manager_id)
     return { ...toResource(document), secret: text }
   },
@@ -131,7 +131,7 @@ export const revokeKey = defineOperation({
   },
 })
 
-/** A key never has more than its maker, by role or by scope. */
+/** Refuses a key with a higher role or more scopes than its maker. */
 function refuseMore(input: CreateInput, caller: Caller): void {
   if (!roleAtLeast(caller.role, input.role)) {
     throw new AppError("permission_denied", `role: a key has at most the caller's role; yours is ${caller.role}, not ${input.role}.`, {
@@ -168,7 +168,7 @@ function refuseSenseless(input: CreateInput, now: number): void {
     refuse({ path: "expires_at", message: `${input.expires_at} is in the past; give a future time` })
 }
 
-/** A scope of no area would be found out only when the token is refused. */
+/** Refuses scopes of unknown areas. Otherwise the mistake would appear only when the token is refused. */
 function refuseUnknown(scopes: readonly string[], declarations: Declarations): void {
   const areas = [...new Set(declarations.items(Operations).map(({ access }) => access.scope.replace(/:.*/, "")))].sort()
   const fields = scopes.flatMap((scope, index) => {

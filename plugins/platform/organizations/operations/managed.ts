@@ -1,5 +1,4 @@
-// Managed organizations: both sides of a link listed, and the link invited, accepted, adopted and
-// ended.
+// Managed organizations: lists both sides of a link. A link is offered, accepted, adopted and ended here.
 import { z } from "zod"
 import {
   AppError,
@@ -137,7 +136,7 @@ export const revokeInvitation = defineOperation({
   },
 })
 
-/** An organization of the caller's user that nobody manages. */
+/** An organization of the caller's user without a manager. */
 const mine = resultOf("managed.adoptable_organizations.0.id")
 
 export const acceptManager = defineOperation({
@@ -230,7 +229,7 @@ export const endManaged = defineOperation({
   onConflict: async ({ error }) => error,
 })
 
-/** Who manages whom is decided by keys of the organization itself. */
+/** Only keys of the organization itself decide on its management. */
 function requireOwn({ manager, credential, organization }: Caller): void {
   if (manager === undefined && !credential.manager) return
   const credentialName = manager === undefined ? "A manager key" : `A key of "${manager.slug}"`
@@ -238,7 +237,7 @@ function requireOwn({ manager, credential, organization }: Caller): void {
   throw new AppError("permission_denied", message, { reason: "acts_for_client" })
 }
 
-/** What the caller's user owns and nobody manages. None for service principals and guests. */
+/** Returns organizations owned by the caller's user without a manager. Empty for service principals and guests. */
 async function adoptable(caller: Caller, organizations: Organizations): Promise<Organization[]> {
   if (!caller.user || caller.credential.manager || caller.role === "guest") return []
   const user = await organizations.user(caller.user.id)

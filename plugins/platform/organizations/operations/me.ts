@@ -8,7 +8,7 @@ import { personalReach } from "../reach.ts"
 import { Creation } from "../tenants/creation.ts"
 
 const OwnOrganization = OrganizationName.extend({ role: z.enum(roles) })
-/** Shown in one answer. `organizations.list` has pages. */
+/** Maximum in one response. `organizations.list` has pages. */
 const maxShown = 200
 
 export const getMe = defineOperation({

@@ -1,4 +1,4 @@
-// Who is staff of the service: marked by an owner of the service's own organization, the one that was made first.
+// Staff of the service: marked by an owner of the service's own organization, the oldest organization.
 import { z } from "zod"
 import { AppError, type Caller, defineOperation, resultOf, Uuid } from "#core"
 import type { User } from "../../identity/index.ts"

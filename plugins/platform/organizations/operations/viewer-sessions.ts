@@ -1,4 +1,4 @@
-// A token for one viewer of the organization's pages, for pipelines that take signed-in viewers.
+// A token for one viewer of the organization's pages, for pipelines with signed-in viewers.
 import { z } from "zod"
 import { defineOperation, Timestamp, Uuid } from "#core"
 import { Organizations } from "../directory.ts"

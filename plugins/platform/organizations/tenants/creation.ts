@@ -1,4 +1,4 @@
-// Creates organizations: the right to create one, the limit of a day, and the slug.
+// Creates organizations: checks the right, the daily limit and the slug.
 import { randomInt } from "node:crypto"
 import {
   type AnyCaller,
@@ -29,7 +29,7 @@ export const CreationCountsCollection = defineCollection<DayCount>()({
 })
 
 export interface CreationRules {
-  /** Who creates organizations beside the operator. */
+  /** Permitted creators of organizations, besides the operator. */
   readonly self_service: (typeof selfServices)[number]
   /** For each user. */
   readonly max_created_per_day: number
@@ -38,7 +38,10 @@ export interface CreationRules {
 export interface Creation {
   /** Returns true if the settings permit the caller to create an organization. */
   permits(caller: AnyCaller): boolean
-  /** The user who becomes owner: of the operator the one with the address, who is added if missing. Throws `permission_denied` if the caller may create no organization. */
+  /**
+   * Returns the new owner. For the operator: the user with the address, added if missing. Throws `permission_denied` if the
+   * caller may not create organizations.
+   */
   founder(work: UnitOfWork, caller: AnyCaller, owner: string | undefined): Promise<string>
   /** Stages an organization and its owner. Throws `resource_exhausted` at the day's limit of a user. */
   create(work: UnitOfWork, founder: string, input: OrganizationInput): Promise<Organization>
@@ -50,7 +53,7 @@ export interface OrganizationInput {
   readonly name: string
   readonly slug?: string
   readonly timeZone?: string
-  /** The operator creates as many as needed. */
+  /** The operator has no limit. */
   readonly isUnlimited: boolean
 }
 
@@ -60,7 +63,7 @@ const suffixLetters = "abcdefghijkmnpqrstuvwxyz23456789"
 const suffixLength = 6
 
 export function createCreation({ store, clock, organizations, users }: Deps<typeof creationNeeds>, rules: CreationRules): Creation {
-  /** Stages one more of the user's day. Throws `resource_exhausted` at the limit. */
+  /** Stages an increment of the user's day. Throws `resource_exhausted` at the limit. */
   async function count(work: UnitOfWork, user: string): Promise<void> {
     const limit = rules.max_created_per_day
     const retryAfterS = await countToday({
@@ -79,11 +82,11 @@ export function createCreation({ store, clock, organizations, users }: Deps<type
 
   async function freeSlug(name: string): Promise<string> {
     const slug = slugOf(name, "organization")
-    // Random: of many calls at once with one name, each gets a slug of its own.
+    // Random: concurrent calls with the same name get different slugs.
     return (await isTaken(slug)) ? `${slug}-${suffix()}` : slug
   }
 
-  /** The user of the caller, or the reason for a refusal. */
+  /** Returns the caller's user, or the error of a refusal. */
   function founderOf({ user, role }: AnyCaller): string | AppError {
     if (rules.self_service === "nobody") {
       return new AppError(
@@ -133,7 +136,7 @@ export function createCreation({ store, clock, organizations, users }: Deps<type
   }
 }
 
-/** The error of a slug that another organization has or had. */
+/** The error for a current or former slug of another organization. */
 export function slugOfAnother(slug?: string): AppError {
   const subject = slug === undefined ? "the slug" : `"${slug}"`
   return slugTaken(`slug: ${subject} belongs or belonged to another organization; choose another.`)

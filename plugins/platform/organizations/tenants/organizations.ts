@@ -1,4 +1,4 @@
-// Creates organizations and lists those of the caller.
+// Creates organizations and lists the caller's organizations.
 import { z } from "zod"
 import { type AnyCaller, AppError, defineOperation, Name, Pager, pageInput, resultOf, Slug, Store } from "#core"
 import { requireFreshSignIn, roles } from "#core/engine"
@@ -92,7 +92,7 @@ export const listOrganizations = defineOperation({
   },
 })
 
-/** The first key is an owner's, with every scope. */
+/** The first key has the owner role and every scope. */
 function refuseFirstKey(caller: AnyCaller): void {
   requireFreshSignIn(caller, "first_key")
   if (!caller.scopes) return

@@ -1,4 +1,4 @@
-// Archived and suspended organizations. Their stored state is loaded into `Pauses` on every node, before a change is answered.
+// Archived and suspended organizations. Every node loads the stored state into `Pauses` before the response to a change.
 import { AppError, allKeys, CacheInvalidation, Clock, type Deps, Store, timestamp, token, type UnitOfWork } from "#core"
 import { type Pause, Pauses } from "#core/engine"
 import { type Organization, OrganizationsCollection } from "../collections.ts"
@@ -6,7 +6,7 @@ import { Organizations, organizationsTopic } from "../directory.ts"
 
 type Change = Partial<Pick<Organization, "archived" | "suspended">>
 
-/** Ends and resumes the work of organizations. Each change is effective on every node when the work's caller is answered. */
+/** Stops and resumes the work of organizations. Each change is effective on every node before the call's response. */
 export interface Pausing {
   /** Stages the archiving. Throws `failed_precondition` for the service's own organization. */
   archive(work: UnitOfWork, organization: Organization, by: string | null): Promise<Organization>
@@ -25,7 +25,7 @@ const pausesTopic = "organization_pauses"
 export const pausingNeeds = { store: Store, invalidation: CacheInvalidation, clock: Clock, pauses: Pauses, organizations: Organizations }
 
 export function createPausing({ store, invalidation, clock, pauses, organizations }: Deps<typeof pausingNeeds>): Pausing {
-  /** The loaded states by organization. A repeated load of the same state changes nothing. */
+  /** The loaded states by organization. A repeated load of the same state has no effect. */
   const loadedStates = new Map<string, string>()
   invalidation.onChange(pausesTopic, async (key) => (key === allKeys ? await loadAll() : await load(key)))
 
@@ -76,7 +76,7 @@ export function createPausing({ store, invalidation, clock, pauses, organization
 }
 
 function pauseOf({ slug, archived, suspended }: Organization): Pause | undefined {
-  // The admins of a suspended organization still read, for example to export their data.
+  // The admins of a suspended organization may still read, for example to export their data.
   if (suspended) return { error: suspendedError(slug, suspended), readers: "admin" }
   return archived ? { error: archivedError(slug, archived), readers: "guest" } : undefined
 }

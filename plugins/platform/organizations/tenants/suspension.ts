@@ -1,4 +1,4 @@
-// Suspends and resumes organizations: the operator and staff stop what an organization does.
+// Suspends and resumes organizations. The operator and staff can stop the work of an organization.
 import { z } from "zod"
 import { defineOperation, resultOf, SlugOrId } from "#core"
 import { Organizations, requireOrganization } from "../directory.ts"

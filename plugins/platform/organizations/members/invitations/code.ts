@@ -1,4 +1,4 @@
-// The code of an invitation: it names the organization and the invitation, and ends with a secret.
+// The code of an invitation: contains the organization, the invitation and a secret.
 import { randomBytes } from "node:crypto"
 import { derivedUuid } from "#core"
 import { hashKey } from "../../../identity/index.ts"

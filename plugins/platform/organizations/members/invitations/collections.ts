@@ -1,11 +1,11 @@
-// The stored form of invitations of members. The code itself is stored nowhere: only its hash.
+// Stored invitations of members. Only the hash of a code is stored.
 import { type Document, defineCollection } from "#core"
 import type { Role } from "#core/engine"
 import type { DayCount } from "../../collections.ts"
 
 /** One invitation for each address of an organization. Its id follows from the two. */
 export interface MemberInvitation extends Document {
-  /** As `normalAddress` writes it. */
+  /** Normalized by `normalAddress`. */
   email: string
   role: Role
   /** SHA-256 of the valid code, hex. A new code replaces it. */
@@ -14,7 +14,7 @@ export interface MemberInvitation extends Document {
   shown: boolean
   invited_by: { credential_id: string; user_id: string | null }
   created_at: string
-  /** When the valid code was made. */
+  /** Creation time of the valid code. */
   sent_at: string
   expires_at: string
 }
@@ -27,7 +27,9 @@ export const MemberInvitationsCollection = defineCollection<MemberInvitation>()(
   expires: "expires_at",
 })
 
-/** Finds the invitations of an address in every organization. It has the id of the invitation. The invitation decides. */
+/**
+ * Finds the invitations of an address in every organization. It shares the id of the invitation. The invitation is authoritative.
+ */
 export interface InvitedAddress extends Document {
   email: string
   /** The organization of the invitation. */

@@ -1,5 +1,4 @@
-// Invitations of members: one for each address, mailed by a job, with a code that works once. A new code replaces the
-// old one.
+// Invitations of members: one for each address, mailed by a job, with a code for single use. A new code replaces the old code.
 
 import { z } from "zod"
 import {
@@ -33,7 +32,7 @@ export interface InvitationsDeps extends Deps<typeof Invitations.inject> {
 
 export interface SentInvitation {
   readonly invitation: MemberInvitation
-  /** Null if only the mail carries it. */
+  /** Null if only the mail contains the link. */
   readonly link: string | null
 }
 
@@ -69,7 +68,7 @@ export class Invitations {
     return this.#deps.store.open(MemberInvitationsCollection, organization).get(invitationId(organization, email))
   }
 
-  /** Stages the invitation of an address, or a new code and role for the one it has. Throws for a member. */
+  /** Stages the invitation of an address, or a new code and role for its existing invitation. Throws for a member. */
   async invite(work: UnitOfWork, caller: Caller, email: string, role: Role): Promise<SentInvitation> {
     const organization = caller.organization.id
     const user = await this.#deps.users.byEmail(email)
@@ -89,7 +88,7 @@ export class Invitations {
     work.in(MemberInvitationsCollection, organization).remove(id, { where: { hash } })
   }
 
-  /** Stages the end of the open invitations of a departing person. None of them leads back. */
+  /** Stages the end of a departing person's open invitations. They must not allow a return. */
   async revokeOf(work: UnitOfWork, organization: string, user: string): Promise<void> {
     const open = this.#deps.store.open(MemberInvitationsCollection, organization).stream({ "invited_by.user_id": user })
     for await (const { id } of open) work.in(MemberInvitationsCollection, organization).remove(id, { optional: true })
@@ -128,7 +127,7 @@ export class Invitations {
     return { invitation, link: invitation.shown ? link : null }
   }
 
-  /** The link leaves this call sealed. The job of an older code sends nothing. */
+  /** The job stores the link sealed. The job of an older code sends no mail. */
   #mail(work: UnitOfWork, organization: string, { id, hash }: MemberInvitation, link: string): void {
     const { queue, vault } = this.#deps
     const job = derivedUuid("member invitation mail", id, hash)
@@ -153,7 +152,7 @@ export class Invitations {
   }
 }
 
-/** The mail of an invitation. A code that was replaced, used or revoked meanwhile is not mailed. */
+/** The mail of an invitation. A replaced, used or revoked code is not mailed. */
 export const invitationMail = defineJob({
   type: "organizations.invitation_mail",
   summary: "Mails an invitation to join an organization.",

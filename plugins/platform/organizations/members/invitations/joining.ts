@@ -1,5 +1,5 @@
-// Joining by an invitation: the invitation, the membership, a new user and the audit record in one commit. Concurrent
-// attempts with one code conflict, so one of them joins.
+// Joining by an invitation: the invitation, the membership, a new user and the audit record in one commit. Concurrent attempts
+// with one code conflict, so only one person joins.
 import {
   AppError,
   CacheInvalidation,
@@ -27,7 +27,7 @@ export interface OpenInvitation {
   readonly organization: Organization
 }
 
-/** How the person who joins proved the address. */
+/** The joining person's proof of the address. */
 export interface Proof {
   /** False for a scoped token: a program holds it. */
   readonly isPerson: boolean
@@ -77,7 +77,7 @@ export class Joining {
     return notFound()
   }
 
-  /** Open invitations of an address, in organizations that act. */
+  /** Open invitations of an address, in active organizations. */
   async openFor(email: string): Promise<OpenInvitation[]> {
     const { store, pauses } = this.#deps
     const addresses = await store.open(InvitedAddressesCollection).find({ email }, { limit: maxOpen })
@@ -87,13 +87,16 @@ export class Joining {
       .flatMap((match) => match ?? [])
   }
 
-  /** Finds an open invitation of the user by its id. Throws `not_found`, and `permission_denied` if no sign-in proved the address. */
+  /**
+   * Finds an open invitation of the user by its id. Throws `not_found`, and `permission_denied` if no sign-in verified the
+   * address.
+   */
   async openOwn(id: string, user: User | undefined, { isSignedIn }: Pick<Proof, "isSignedIn">): Promise<OpenInvitation> {
     if (!user || !isSignedIn) throw signInFirst()
     return (await this.openFor(user.email)).find(({ invitation }) => invitation.id === id) ?? notFound()
   }
 
-  /** Returns the user. Throws `not_found` for another person, and `permission_denied` if the address is not proven. */
+  /** Returns the user. Throws `not_found` for another person, and `permission_denied` if the address is unverified. */
   requirePerson({ invitation }: OpenInvitation, user: User | undefined, { isPerson, isSignedIn }: Proof): User {
     if (!user || !isPerson) throw signInFirst()
     if (user.email !== invitation.email) {
@@ -104,7 +107,7 @@ export class Joining {
     return user
   }
 
-  /** The user of the invitation, or a new one if the link proves the address. Throws if the person must sign in first. */
+  /** Returns the user of the invitation, or a new user if the link proves the address. Throws if the person must sign in first. */
   async newcomer(work: UnitOfWork, { invitation }: OpenInvitation, name: string): Promise<User> {
     if (invitation.shown || (await this.#deps.users.byEmail(invitation.email))) throw signInFirst()
     return this.#deps.users.add(work, { email: invitation.email, name })
@@ -143,7 +146,7 @@ export class Joining {
     return invitation && Date.parse(invitation.expires_at) > clock.now() ? { invitation, organization } : undefined
   }
 
-  /** The call acts in another organization, or in none, so this organization gets a record of its own. */
+  /** The call acts in another organization or without one, so this organization gets its own record. */
   #audit(work: UnitOfWork, organization: string, member: { id: string; user_id: string; role: string }, by: JoinRecord): void {
     const { ids, clock, settings } = this.#deps
     const now = clock.now()

@@ -1,4 +1,4 @@
-// Invitations of members: made, listed, sent again, revoked, and accepted by a signed-in person.
+// Invitations of members: creation, list, resending, revocation, and acceptance by a signed-in person.
 import { z } from "zod"
 import { type AnyCaller, AppError, type Caller, defineList, defineOperation, resultOf, Timestamp, Uuid } from "#core"
 import { type Role, requireFreshSignIn, roles } from "#core/engine"
@@ -171,14 +171,14 @@ export const listOwnInvitations = defineOperation({
   },
 })
 
-/** Throws `invalid_argument` unless one is given. */
+/** Throws `invalid_argument` unless exactly one value is set. */
 function onlyOne(value: string | undefined, alternative?: string): string {
   if (value !== undefined && alternative === undefined) return value
   const fields = [{ path: "code", message: "give either code or id" }]
   throw new AppError("invalid_argument", "code: give either code or id.", { reason: "invalid_fields", fields })
 }
 
-/** The first start's link proves no address. */
+/** The first start's link does not verify an address. */
 function isSignedIn({ signIn }: AnyCaller): boolean {
   return signIn !== undefined && signIn.method !== "bootstrap"
 }
