@@ -1,4 +1,4 @@
-// The job behind a call that needs approval. Performs exactly the approved call, once, in the commit of its receipt.
+// The job behind a call with required approval. Performs exactly the approved call, once, in the commit of its receipt.
 import { type Caller, roleAtLeast } from "../contract/caller.ts"
 import { Gatekeeper, notApproved, withReason } from "../contract/gate.ts"
 import { defineJob, Postponed } from "../contract/job.ts"

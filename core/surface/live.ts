@@ -47,13 +47,13 @@ export interface LiveSocketsDeps {
   readonly corrections?: ClockCorrections
   readonly ownerOfEndpoint: (endpointId: string) => Promise<EndpointOwner | undefined>
   readonly viewerTokens?: (() => ViewerTokens | undefined) | undefined
-  /** Invalidation topic, with the owner's `pipeline` as key. Announces that an endpoint may have a new owner or no owner. */
+  /** Invalidation topic, with the owner's `pipeline` as key. Announces a possible change or loss of an endpoint's owner. */
   readonly endpointsTopic: string
   /** Maximum of anonymous sockets from one address. */
   readonly anonymousPerAddress: number
   /** Maximum of sockets with one credential. */
   readonly socketsPerKey: number
-  /** Allowed origins of the polling transport. A WebSocket has no such check and sends no cookie. */
+  /** Allowed origins of the polling transport. A WebSocket is not checked and sends no cookie. */
   readonly corsOrigins: readonly string[]
   /** Organizations without live connections. */
   readonly pauses: Pauses

@@ -55,7 +55,7 @@ function isAnyJson(name: string, definition: JsonObject | undefined): boolean {
   return list?.items?.["$ref"] === own && object?.additionalProperties?.["$ref"] === own
 }
 
-/** Replaces references to any JSON value with the empty schema, which has the same meaning. */
+/** Replaces references to any JSON value with the empty schema. Both have the same meaning. */
 function folded(value: unknown, any: ReadonlySet<string>): unknown {
   if (Array.isArray(value)) return value.map((item) => folded(item, any))
   if (typeof value !== "object" || value === null) return value

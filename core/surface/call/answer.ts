@@ -1,4 +1,4 @@
-// Answers of calls: JSON that matches the declared output of the operation, or a stream.
+// Responses of calls: JSON matching the declared output of the operation, or a stream.
 import type { Json } from "../../contract/collection.ts"
 import type { AnyOperation, Streamed } from "../../contract/operation.ts"
 import { fieldProblems } from "../../kernel/zod-problems.ts"

@@ -54,7 +54,7 @@ function truncated(side: Side): Side {
   return isRecord(side) ? { truncated: true, ...side } : side
 }
 
-/** Shortens texts and lists. Texts keep the part around their difference. */
+/** Shortens texts and lists. The part around a difference stays. */
 function shortened(one: Side, other: Side, limit: number): Side {
   if (typeof one === "string") return shortText(one, typeof other === "string" ? other : undefined, limit)
   if (Array.isArray(one)) {
@@ -101,7 +101,7 @@ function byField(one: Side, other: Side): Side {
   return { truncated: true, ...Object.fromEntries(fields), ...(left > 0 ? { "…": `${left} more` } : {}) }
 }
 
-/** Shortens a text to about `limit` characters. With another text, keeps the part around the difference. */
+/** Shortens a text to about `limit` characters. With another text, the part around the difference stays. */
 function shortText(text: string, other: string | undefined, limit: number): string {
   if (text.length <= limit) return text
   if (other === undefined || other === text) return `${text.slice(0, limit).toWellFormed()}… (${text.length} characters)`

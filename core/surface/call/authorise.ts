@@ -48,7 +48,7 @@ export function requireOrganization(caller: AnyCaller, what: string): Caller {
   throw new AppError("permission_denied", message, { reason: "no_organization" })
 }
 
-/** Throws `permission_denied` for a person whose last sign-in is older than five minutes. Keys act by role alone. */
+/** Throws `permission_denied` for a person without a sign-in in the last five minutes. Keys act by role alone. */
 export function requireFreshSignIn({ signIn }: Pick<AnyCaller, "signIn">, what: string): void {
   if (!signIn || signIn.isFresh) return
   throw new AppError("permission_denied", `${what} needs a sign-in within the last five minutes; sign in again and repeat the call.`, {

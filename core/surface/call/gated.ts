@@ -1,4 +1,4 @@
-// Calls with required approval. Such a call is filed first; a job performs it after the approval.
+// Calls with required approval. The call is filed first; a job performs it after the approval.
 import { isDeepStrictEqual } from "node:util"
 import { z } from "zod"
 import { type Caller, roles } from "../../contract/caller.ts"

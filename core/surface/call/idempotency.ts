@@ -135,8 +135,8 @@ export class Claim {
   }
 
   /**
-   * Returns the response of an earlier call. Throws `invalid_argument` if that call had other input. Throws `aborted` while
-   * another node runs it, and `failed_precondition` if its node died.
+   * Returns the response of an earlier call. Throws `invalid_argument` if the earlier call had other input. Throws `aborted`
+   * while another node runs it, and `failed_precondition` if its node died.
    */
   async first(): Promise<KeptAnswer | undefined> {
     const { id, organization, digest, key, operation } = this.#held

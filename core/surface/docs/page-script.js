@@ -1,4 +1,4 @@
-// The API reference in the browser: filters the operations, and sends those that are tried. The key stays in its field.
+// The API reference in the browser: filters the operations and sends requests of the forms. The key stays in its field.
 const filter = document.getElementById("filter")
 filter.addEventListener("input", () => {
   const words = filter.value.toLowerCase().split(/\s+/).filter(Boolean)
@@ -13,7 +13,7 @@ filter.addEventListener("input", () => {
   }
 })
 
-// Where the reader is.
+// Marks the visible operation in the navigation.
 const links = new Map([...document.querySelectorAll("nav a")].map((link) => [articleOf(link), link]))
 const seen = new IntersectionObserver(
   (entries) => {
@@ -71,7 +71,7 @@ function requestOf(form) {
   return [url, { method: form.dataset.method, headers, body }]
 }
 
-/** As it is typed into a shell; the key is named, not shown. */
+/** Returns the shell command. A variable stands for the key. */
 function commandOf(form) {
   const [path, { method, headers, body }] = requestOf(form)
   const quoted = (text) => `'${text.replaceAll("'", "'\\''")}'`

@@ -83,7 +83,7 @@ export class Connections {
     return false
   }
 
-  /** Disconnects stalled clients repeatedly. The returned function ends this. */
+  /** Disconnects stalled clients at intervals until the returned function is called. */
   endStalled(): () => void {
     const { clock } = this.#options
     let cancel = () => {}
@@ -100,7 +100,7 @@ export class Connections {
     return () => cancel()
   }
 
-  /** Returns true if the connection arrived at the limit. Connections are in order of arrival. */
+  /** Returns true if the connection arrived after the limit was reached. Connections are in order of arrival. */
   #isLate(socket: Socket): boolean {
     let place = 0
     for (const one of this.#open.keys()) {

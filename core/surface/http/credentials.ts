@@ -24,9 +24,9 @@ export function credentialsOf(
 }
 
 /**
- * Returns the token of `Authorization: Bearer <token>`. Without that header, returns the session's cookie. Returns undefined for
- * other schemes; the authenticator refuses those. Throws `invalid_argument` for several headers, because node:http would use the
- * first.
+ * Returns the token of `Authorization: Bearer <token>`. Without the header, returns the session's cookie. Returns undefined for
+ * other schemes, and the authenticator refuses the call. Throws `invalid_argument` for several headers, because node:http would
+ * use the first.
  */
 function bearerOf(request: Request, cookie: string): string | undefined {
   const { rawHeaders } = request

@@ -1,5 +1,5 @@
 // The node:http server. Events go straight to the inbound handler, probes and metrics are answered here, other requests go to
-// express. The server limits slow and oversized requests, and a stop lets requests in progress finish.
+// express. The server limits slow and oversized requests. A stop waits for requests in progress.
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http"
 import type { AddressInfo, Socket } from "node:net"
 import { type InboundHandler, inboundPrefix } from "../../contract/route.ts"
@@ -173,7 +173,7 @@ class HttpScope implements RequestScope {
   }
 }
 
-/** A kept-alive connection with a request in progress becomes idle after the stop began. It would keep the server open. */
+/** A keep-alive connection with a request in progress becomes idle after the stop began. It would delay the stop. */
 function closeAsTheyFallIdle(server: Server, clock: Clock): () => void {
   let cancel = () => {}
   const sweep = () => {
@@ -202,7 +202,7 @@ async function readiness(deps: HttpServerDeps, leaving: boolean): Promise<{ stat
   return { status: "ready", ...(paused > 0 ? { paused_destinations: paused } : {}) }
 }
 
-/** Clients may offer other protocols (for example h2c). Such requests are also valid HTTP/1.1 and are answered as HTTP/1.1. */
+/** Clients may offer other protocols (for example h2c). Their requests are also valid HTTP/1.1 and are answered as HTTP/1.1. */
 function becomesSocket({ url = "", headers }: IncomingMessage, live: LiveUpgrade | undefined): boolean {
   return live !== undefined && headers.upgrade?.toLowerCase() === "websocket" && url.startsWith(live.path)
 }

@@ -8,7 +8,7 @@ import { LiveMessages, roomOf, type WireMessage, wireMessage } from "./messages.
 
 const overlapMs = 10_000
 
-/** Returns the time shown by a clock after it was set back at `at` or later. Undefined if no clock was set back. */
+/** Returns the lowest time of a clock set back across `at`. Undefined if no clock was set back across `at`. */
 export type SetBackTo = (at: number) => Promise<number | undefined>
 
 export interface Backlog {

@@ -61,7 +61,7 @@ export interface WireMessage {
   readonly at: string
   /** Set if another node emits the message, possibly again. The node of the commit has been silent since then. */
   readonly silent_since?: string
-  /** Set for a missed message to a single subscription: the filter of that subscription. */
+  /** Set for a missed message to a single subscription: the subscription's filter. */
   readonly missed_by?: ChannelFilter
 }
 

@@ -9,7 +9,7 @@ import type { LiveServer, LiveSocket } from "./delivery.ts"
 
 export interface RevocationDeps extends AdmissionDeps {
   readonly invalidation: CacheInvalidation
-  /** Invalidation topic, with the owner's `pipeline` as key. Announces that an endpoint may have a new owner or no owner. */
+  /** Invalidation topic, with the owner's `pipeline` as key. Announces a possible change or loss of an endpoint's owner. */
   readonly endpointsTopic: string
 }
 

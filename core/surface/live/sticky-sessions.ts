@@ -53,7 +53,7 @@ function foreignHolder({ url = "" }: IncomingMessage, worker: StickyWorker): num
   return holder === undefined || Number(holder) === worker.number ? undefined : Number(holder)
 }
 
-/** A session ends with its worker. In that case this worker answers that the session is unknown. */
+/** A session ends with its worker. This worker then answers with an unknown session. */
 function passRequest(request: IncomingMessage, response: ServerResponse, socketPath: string, handleHere: () => void): void {
   const passed = httpRequest({ socketPath, method: request.method, path: request.url, headers: request.headers })
   let connected = false

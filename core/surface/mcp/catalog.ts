@@ -22,11 +22,11 @@ export interface ToolPage {
 /** The tools of one connection. */
 export interface ToolView {
   readonly pages: readonly ToolPage[]
-  /** Operations that the URL offers and the credential may call, by tool name. */
+  /** Operations offered by the URL and permitted for the credential, by tool name. */
   readonly tools: ReadonlyMap<string, OperationTool>
   /** Tools for finding and calling other tools. A call tool without callable tools is not listed. It refuses like the operation. */
   readonly callTools: ReadonlySet<string>
-  /** Finds an operation of the URL by tool or operation name. The credential may lack the right to call it. */
+  /** Finds an offered operation by tool or operation name, even if the credential may not call it. */
   find(name: string): OperationTool | undefined
 }
 

@@ -31,7 +31,7 @@ export class HttpMcpSession implements McpSession {
   /** The page of tools in place of the server's own page. Set if the message requests tools. */
   page: string | undefined
   readonly #deps: SessionDeps
-  /** Messages with a counted first call. */
+  /** Messages with an already counted first call. */
   readonly #counted = new Set<MessageId>()
   readonly #refused = new Map<MessageId, AppError>()
   readonly #isBatch: boolean
