@@ -27,7 +27,7 @@ export interface AnswerOptions {
 interface State<T> {
   readonly answer?: T | undefined
   readonly error?: ClientError | undefined
-  /** Input of the response. */
+  /** Name and input of the request. */
   readonly key?: string
 }
 

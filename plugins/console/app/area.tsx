@@ -68,12 +68,12 @@ function Part({ part }: { readonly part: Operation }) {
   return isList(part) ? <List list={part} values={[]} /> : <Thing kind={kindRead(part)} values={[]} />
 }
 
-/** Returns the first required field of a list. Such a list is shown as a search. */
+/** Returns the first required field of a list. A list with a required field is shown as a search. */
 function requiredField(operation: Operation): string | undefined {
   return fieldsOf(operation).find(([name]) => isRequired(operation, name))?.[0]
 }
 
-/** Returns true if the operation changes one of these parts. Its form is then beside that part. */
+/** Returns true if the operation changes one of these parts. Its form is then beside the part. */
 function isOf(parts: readonly Operation[], { path, readOnly, method }: Operation): boolean {
   return !readOnly && method !== "POST" && parts.some((part) => part.path === path)
 }

@@ -106,7 +106,7 @@ function Numbers({ label, names, series, format }: Required<Pick<ChartArgs, "lab
   return (
     <details class="numbers">
       <summary>Numbers</summary>
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reached by keyboard */}
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a scrollable region must be reachable by keyboard */}
       <section class="scroll" tabIndex={0} aria-label={`Numbers of ${label}`}>
         <table>
           <thead>

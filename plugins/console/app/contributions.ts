@@ -31,7 +31,7 @@ export interface ScreenProps {
   readonly params: Readonly<Record<string, string>>
 }
 
-/** A contribution to a screen of another area. That screen decides its place. */
+/** A contribution to a screen of another area. The other screen decides its place. */
 export interface Part {
   /** Path of the screen. `frame`: above every screen; `no-organization`: the only content for a person without an organization. */
   readonly of: string

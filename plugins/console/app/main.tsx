@@ -60,7 +60,7 @@ function Parts({ of, isQuiet = false }: { readonly of: string; readonly isQuiet?
   )
 }
 
-/** Generic pages of operations. Loaded with the first such place. */
+/** Generic pages of operations. Loaded on first use. */
 const generic = () => import("./generic.tsx")
 const signInForm = () => import("./sign-in.tsx")
 const join = () => import("./join.tsx")
@@ -159,8 +159,8 @@ function App() {
     )
   const { organization, user, role, scopes } = me.value
   return (
-    // What one person opened is not another's to see.
-    // biome-ignore lint/a11y: links are followed here, by keyboard as well
+    // The key discards the page of another person.
+    // biome-ignore lint/a11y: handles links, by keyboard as well
     <div key={JSON.stringify([organization, user?.id, role, scopes])} class="frame" onClick={follow}>
       {isSignedOut.value && <SignedOut />}
       <a class="skip" href="#main">

@@ -102,7 +102,7 @@ export function Palette() {
       />
       <div id="targets" role="listbox" aria-label="Places">
         {results.map((target, index) => (
-          // biome-ignore lint/a11y: the combobox holds the focus, and its keys choose
+          // biome-ignore lint/a11y: the combobox has the focus and handles the keys
           <div
             key={`${target.href} ${target.text}`}
             id={`target-${index}`}

@@ -47,7 +47,7 @@ export function draw(box: HTMLElement, { names, height, data }: Required<Pick<Ra
   }
 }
 
-/** Resolves a colour for the canvas. A light-dark property resolves only where it is used. */
+/** Resolves a colour for the canvas. A light-dark property resolves only at its use. */
 function colourOf(box: HTMLElement, name: string): string {
   box.style.color = `var(${name})`
   const { color } = getComputedStyle(box)

@@ -33,7 +33,7 @@ export function CallExamples({ operation, input }: { readonly operation: Operati
 export function Copied({ name, text }: { readonly name: string; readonly text: string }) {
   return (
     <div class="copied">
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reached by keyboard */}
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a scrollable region must be reachable by keyboard */}
       <pre tabIndex={0}>{visible(text)}</pre>
       <Copy text={text} name={name} />
     </div>

@@ -27,7 +27,7 @@ export function Cell({ of }: { readonly of: ComponentChildren }): ComponentChild
 
 export function Table<T>({ label, columns, rows, keyOf }: TableArgs<T>) {
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reached by keyboard
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrollable region must be reachable by keyboard
     <section class="scroll" tabIndex={0} aria-label={label}>
       <table>
         <thead>

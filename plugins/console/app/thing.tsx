@@ -54,7 +54,7 @@ export function Thing({ kind, values }: ThingArgs) {
   )
 }
 
-/** If the response contains one resource beside lists, the fields of that resource move to the top. */
+/** If the response contains one resource beside lists, the resource's fields move to the top. */
 function wholeOf(answer: Row): Row {
   const [[name, value] = []] = Object.entries(answer)
   if (name === undefined || typeof value !== "object" || value === null || Array.isArray(value)) return answer

@@ -1,7 +1,7 @@
 // A table of any number of rows. The document contains the rows in sight.
-// biome-ignore-all lint/a11y/useSemanticElements: rows that are placed one by one are not laid out as a table's
-// biome-ignore-all lint/a11y/useFocusableInteractive: the table is what is focused, and scrolls
-// biome-ignore-all lint/a11y/noNoninteractiveTabindex: what scrolls has to be reached by keyboard
+// biome-ignore-all lint/a11y/useSemanticElements: individually positioned rows cannot use table layout
+// biome-ignore-all lint/a11y/useFocusableInteractive: the table has the focus and scrolls
+// biome-ignore-all lint/a11y/noNoninteractiveTabindex: a scrollable region must be reachable by keyboard
 import { useSignal } from "@preact/signals"
 import { elementScroll, observeElementOffset, observeElementRect, Virtualizer, type VirtualizerOptions } from "@tanstack/virtual-core"
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks"
@@ -39,7 +39,7 @@ class Stretched {
     return of + this.shift
   }
 
-  /** Keeps the same rows in sight when the number of rows changes. */
+  /** Preserves the rows in sight when the number of rows changes. */
   resize(total: number, element: HTMLElement | null): void {
     const hidden = Math.max(0, total - maxHeight)
     if (hidden === this.#hidden) return

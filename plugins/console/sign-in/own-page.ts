@@ -38,7 +38,7 @@ export function attemptCookieOf(publicUrl: string): string {
   return sessionCookieOf(publicUrl).replace("session", "sign_in")
 }
 
-/** Holds the nonce of the latest challenge for a passkey. */
+/** The cookie with the nonce of the latest challenge for a passkey. */
 export function passkeyCookieOf(publicUrl: string): string {
   return sessionCookieOf(publicUrl).replace("session", "passkey")
 }
