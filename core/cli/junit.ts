@@ -49,7 +49,7 @@ function time(milliseconds: number | undefined): string {
   return milliseconds === undefined ? "" : ` time="${(milliseconds / 1_000).toFixed(3)}"`
 }
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is taken out.
+// biome-ignore lint/suspicious/noControlCharactersInRegex: these characters are removed.
 const controls = /\u001B\[[0-9;]*m|[\u0000-\u0008\u000B\u000C\u000E-\u001F]/g
 
 function escaped(text: string): string {

@@ -50,7 +50,7 @@ export function addOperationCommands(program: Command, registry: Registry, conte
     for (const operation of inArea) {
       const command = addCommand(group, operation)
       if (!line || line.includes(command.name())) addFlags(command, group.name(), operation, context)
-      // Makes the area's help show that the command has options.
+      // Adds the mark for options to the area's help.
       else command.addOption(fileOption())
     }
   }

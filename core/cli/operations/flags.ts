@@ -21,7 +21,7 @@ export interface Flag {
   readonly default: string | undefined
 }
 
-/** Names shared by all commands. A field with such a name gets `--field-<name>`. */
+/** Names shared by all commands. A field with one of these names gets `--field-<name>`. */
 const ownFlags = ["file", "json", "all", "output", "profile", "organization", "help", "version"]
 
 /** Path fields in order. They are also accepted without a flag. */

@@ -37,7 +37,7 @@ export async function survivesCrash(fixture: ContractFixture, example: ActionExa
     const { documents } = await effectsOf(site, pipeline, before)
     const left = Object.keys(documents).filter((name) => documents[name]?.length)
     if (left.length > 0) violation(`A failed execution left documents in ${left.join(", ")}; a commit action only stages writes.`)
-    // The sender or a person runs the event again. Locks of the first try may have to expire.
+    // The sender or a person runs the event again. State of the first try may have to expire before.
     fixture.rehearsal.clock.move(laterMs)
     await site.replay(pipeline, outcome.entry)
   } else stepDone(outcome)

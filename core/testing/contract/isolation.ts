@@ -1,6 +1,6 @@
 // "Another organization's resources are unreachable". The owner has all resources of the examples, marked with unique texts. A
-// stranger without resources runs the same steps and names the owner's resources. The owner's data must neither change nor
-// appear.
+// stranger without resources runs the same steps and names the owner's resources. The test fails if the owner's data changes or
+// appears.
 import type { Json } from "../../contract/collection.ts"
 import { containsTemplate } from "../../contract/template.ts"
 import { AppError } from "../../kernel/errors.ts"
@@ -22,7 +22,7 @@ export async function keepsToItsOrganization(fixture: ContractFixture): Promise<
     await attempt(stranger, step)
     const own = await stranger.everything()
     const told = JSON.stringify([mails, calls, own])
-    // Content of the stranger's own documents is no secret for the stranger.
+    // A stranger may see the content of its own documents.
     named += JSON.stringify(step)
     const ownIds = new Set(idsOf(own))
     const shown = marksOf(owner, held).find((mark) => told.includes(mark) && !named.includes(mark) && !ownIds.has(mark))

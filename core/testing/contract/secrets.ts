@@ -39,7 +39,7 @@ export async function keepsSecrets(fixture: ContractFixture): Promise<void> {
   for (const trial of trials) await staysSecret(fixture, trial)
 }
 
-/** Returns the example with the canary at each accepting place, and the unchanged example for the secrets at the other places. */
+/** Returns the example with the canary at each accepting place, and the unchanged example for other secrets. */
 async function trialsOf(fixture: ContractFixture, example: ActionExample, places: readonly SecretPlace[]): Promise<Trial[]> {
   const engine = fixture.rehearsal.runtime.container.get(PipelineEngine)
   const site = await fixture.site()
