@@ -181,7 +181,7 @@ export const decideApproval = defineOperation({
       approvals.decide(work, organization, approval, { by, note, state: decision === "reject" ? "rejected" : "approved", ...edited }),
     )
   },
-  // Another decision was committed first. This node may not see that decision yet.
+  // Another decision was committed first. This node may not see it yet.
   onConflict: async ({ error }) =>
     error.details["collection"] === ApprovalCollection.name ? alreadyDecided("Another decision came first.") : error,
 })

@@ -78,7 +78,7 @@ export const setGates = defineOperation({
   async handle({ input, caller, deps, work }) {
     const current = await toResource(deps, caller.organization.id)
     omitReadOnly(input, current, readOnly)
-    // Unchanged gates need no write.
+    // A read value sent back unchanged preserves the stored setting.
     if (input.gate_everything === true && isDeepStrictEqual(input.gates, current.gates))
       return { gates: current.gates, gate_everything: true }
     const names = declaredGates(deps.declarations).map(({ name }) => name)

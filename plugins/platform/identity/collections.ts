@@ -65,7 +65,7 @@ export interface UserSession extends Document {
   /** SHA-256 of the text, hex. */
   hash: string
   user_id: string
-  /** The organization of calls without `X-Organization-ID`; null while the user belongs to none. */
+  /** The organization of calls without `X-Organization-ID`. Null without a membership. */
   acts_in: string | null
   method: SignIn["method"]
   signed_in_at: string

@@ -79,7 +79,7 @@ const maxUnknown = 10_000
 
 export function createUserSessions({ store, invalidation, clock, ids, use, idleMs, maxMs }: UserSessionsDeps): UserSessions {
   const cache = new GenerationCache<UserSession>(10_000)
-  /** Public parts of other credentials. Such a random id never becomes a session later. */
+  /** Public parts of other credentials. These random ids never become sessions later. */
   const unknown = new Set<string>()
   invalidation.onChange(credentialsTopic, (key) => (key === allKeys ? cache.clear() : cache.drop(key)))
 

@@ -17,7 +17,7 @@ export interface NewKey {
   readonly manager?: boolean
   /** Maker; null for a service principal. */
   readonly user: string | null
-  /** The managing organization that the maker's credential depends on. */
+  /** The managing organization behind the maker's credential. */
   readonly managerId?: string | undefined
   /** Id of the creating credential. */
   readonly createdBy?: string

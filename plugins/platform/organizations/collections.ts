@@ -73,7 +73,7 @@ export interface StoredKey extends Document {
   created_by: string | null
   /** For a session: public part of the key used for the sign-in. The session ends with the key. */
   signed_in_with?: string
-  /** The managing organization of the creating credential, directly or through other keys. The key ends with that management. */
+  /** The managing organization of the creating credential, directly or through other keys. The key ends with the management. */
   manager_id: string | null
   /** Its first credential, and the users and managers in its ancestry (origins.ts). Absent in older keys. */
   origins?: string[]

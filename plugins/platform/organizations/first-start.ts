@@ -116,7 +116,7 @@ export class FirstStart implements Bootstrap {
         return organization
       })
     } catch (error) {
-      // Another node on the same storage was first. Its organization and key are valid; those generated here are not.
+      // Another node on the same storage was first. Its organization and key are valid, and the generated ones are discarded.
       if (!(error instanceof AppError) || error.code !== "already_exists") throw error
       if (!this.#production) rmSync(this.#path, { force: true })
       this.organization = await this.#earliest()
@@ -125,7 +125,7 @@ export class FirstStart implements Bootstrap {
     if (!configured) this.adminKey = key.text
   }
 
-  /** The key of an interrupted start, or of a start with since removed storage. */
+  /** Returns the key of an interrupted start, or of an earlier start on removed storage. */
   #storedKey(): KeyText | undefined {
     const file = readBootstrapFile(this.#path)
     if (!file) return undefined

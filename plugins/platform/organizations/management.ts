@@ -85,8 +85,8 @@ export class Management {
   }
 
   /**
-   * Returns the valid keys created by the manager, or with such a key in their ancestry. Keys of earlier versions store only
-   * their maker.
+   * Returns the valid keys created by the manager, directly or through other keys. Keys of earlier versions store only their
+   * maker.
    */
   async #descendants(managed: string, manager: string): Promise<StoredKey[]> {
     const keys = new Map<string, StoredKey>()

@@ -19,7 +19,7 @@ import { Organizations } from "../directory.ts"
 
 export const selfServices = ["nobody", "owners", "everyone"] as const
 
-/** Organizations that a user created on one day (UTC). */
+/** Number of organizations created by a user on one day (UTC). */
 export const CreationCountsCollection = defineCollection<DayCount>()({
   name: "organization_creations",
   scope: "global",

@@ -29,7 +29,7 @@ export interface OpenInvitation {
 
 /** The joining person's proof of the address. */
 export interface Proof {
-  /** False for a scoped token: a program holds it. */
+  /** False for a scoped token of a program. */
   readonly isPerson: boolean
   /** The person signed in by mail, a passkey or OpenID Connect. */
   readonly isSignedIn: boolean
