@@ -83,7 +83,10 @@ export class Rehearsal {
     }
   }
 
-  /** Creates a new organization with open gates and an owner. An earlier organization with the slug gives way. */
+  /**
+   * Creates a new organization with open gates. Returns a caller with its owner's rights. Replaces an earlier organization with
+   * the slug.
+   */
   async createOrganization(slug = defaultOrganization): Promise<Caller> {
     const ids = this.runtime.container.get(Ids)
     const caller: Caller = {

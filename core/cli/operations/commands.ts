@@ -188,7 +188,7 @@ function dashed(text: string): string {
   return text.replaceAll(/[._]/g, "-")
 }
 
-/** Longer examples belong into a file. */
+/** Longer examples belong in a file. */
 const longest = 240
 
 /** Returns the example lines without overlong lines. `command`: for example `millrace datasets create`. */

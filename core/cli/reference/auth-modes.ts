@@ -48,10 +48,7 @@ async function exampleOf(mode: AnyAuthMode, example: AuthModeExample): Promise<s
 const shownTime = "2026-01-15T09:30:00Z"
 const shownBody = JSON.stringify({ email: "ada@example.com" })
 
-/**
- * Returns the signed request of a sender with the secret. Undefined if the mode has no secret, because its proof differs each
- * time.
- */
+/** Returns the signed request of a sender with the secret. Undefined if the mode has no secret or cannot sign for tests. */
 async function signedRequest(mode: AnyAuthMode, { yaml }: AuthModeExample): Promise<{ secret: string; text: string } | undefined> {
   const { auth_config = {} } = parse(yaml) as { auth_config?: Record<string, Json> }
   const { secret: _, ...given } = auth_config

@@ -36,7 +36,7 @@ const timeoutMs = 120_000
  *
  * A secret is the value of a field redacted by the log, at any depth. The tests use a generated value. If the schema refuses it,
  * an example must provide a secret of at least 6 characters. Effects of a single run and of a repetition are compared as JSON.
- * Words from 16 characters and numbers from 12 digits are ignored: ids and times.
+ * Words of 16 or more characters and numbers of 12 or more digits are ignored, because ids and times differ.
  */
 export function contractOf(given: AnyAction | AnyPlugin, options: ContractOptions & { readonly runner?: TestRunner } = {}): void {
   const { runner = globalRunner(), ...rest } = options
@@ -76,7 +76,7 @@ function declare(subject: Subject, { describe, it, before, after }: TestRunner):
     promise("leaves no handle and no listener behind, started and stopped twice", async () => {
       await useOnce(fixture())
       await close()
-      // Remains of the first run, such as loaded modules, exist once and are no leak.
+      // Remains of the first run, such as loaded modules, exist once and do not count as leaks.
       const held = await heldAtRest()
       await liveOnce(subject)
       await expectNothingLeft(held)

@@ -88,8 +88,8 @@ const generated = /[\w:.+/=-]{16,}|\d{12,}/g
 
 /**
  * Returns the effects of a pipeline's events since `before`, without their own journal entries. Two documents are equal if their
- * JSON is equal. Words from 16 characters, numbers from 12 digits and the organization's slug are ignored, because ids and times
- * differ. Journal entries of other pipelines are only counted.
+ * JSON is equal. Words of 16 or more characters, numbers of 12 or more digits and the organization's slug are ignored, because
+ * ids and times differ. Journal entries of other pipelines are only counted.
  */
 async function effectsOf(site: FixtureOrganization, { stored }: MadePipeline, before: Holdings): Promise<Effects> {
   const { mails, calls } = site.harness.rehearsal.outgoing

@@ -1,4 +1,5 @@
-// "Started and stopped twice, it leaks no resources": no handle, and no listener on the process or on an ended signal.
+// "Started and stopped twice, it leaks no resources": no handle, and no remaining listener on the process or on the action's
+// signal.
 import { getEventListeners } from "node:events"
 import { setTimeout as pause } from "node:timers/promises"
 import { isDeepStrictEqual } from "node:util"
