@@ -37,10 +37,7 @@ export interface ApiKeys {
   mint(work: UnitOfWork, organization: string, request: NewKey, presetKey?: KeyText): { stored: StoredKey; text: string }
   /** Finds a key by id or public part. Throws `not_found` for another organization's key too. */
   get(organization: string, id: string): Promise<StoredKey>
-  /**
-   * Returns the current rights of an earlier valid credential in the organization. Its expiry is ignored, because the request
-   * came in time.
-   */
+  /** Returns the current rights of a credential in the organization. Ignores its expiry, because its request came in time. */
   currentReach(organization: string, author: Author): Promise<CurrentReach>
   /** Returns the key behind a credential. For a session: the key used for the sign-in. Undefined for an unknown credential. */
   keyBehind(organization: string, id: string): Promise<string | undefined>

@@ -225,8 +225,8 @@ export async function requireOrganization(organizations: Organizations, referenc
 }
 
 /**
- * Returns the caller's organization. For a person in a session, also another organization owned by the person. Throws
- * `not_found`. Throws `permission_denied` for a key of another organization.
+ * Reads an organization by slug or UUID: the caller's organization or, for a person in a session, another organization owned by
+ * the person. Throws `not_found`. Throws `permission_denied` for a key of another organization.
  */
 export async function requireOwned(organizations: Organizations, caller: Caller, reference: string): Promise<Organization> {
   const match = await organizations.find(reference)

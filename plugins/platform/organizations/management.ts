@@ -58,8 +58,8 @@ export class Management {
   }
 
   /**
-   * Stages the management of one organization by another. Returns its start. Throws `failed_precondition` if the organization is
-   * already managed, or if both would manage each other.
+   * Stages the management of one organization by another. Returns the start time. Throws `failed_precondition` if the
+   * organization is already managed, or if both would manage each other.
    */
   link(work: UnitOfWork, manager: Organization, managed: Organization, role: Role): string {
     const problem =
@@ -75,7 +75,7 @@ export class Management {
     return timestamp(this.#deps.clock.now())
   }
 
-  /** Stages the end of the link, and of every key and session in the manager's descent. */
+  /** Stages the end of the link, and of all keys and sessions created through the manager's credentials. */
   async end(work: UnitOfWork, managed: Organization, manager: string): Promise<void> {
     const { store, keys, organizations } = this.#deps
     // Reads the stored state before the keys. A key created in between makes this commit repeat.

@@ -71,7 +71,7 @@ export interface Author extends Party {
 
 interface Principal {
   readonly role: Role
-  /** The program has at most this author's rights. Null for a program older than the authors field. */
+  /** The program has at most this author's rights. Null for a program from before authors were stored. */
   readonly maker: Author | null
   /** All authors of the program, including the maker. */
   readonly authors: readonly Author[]

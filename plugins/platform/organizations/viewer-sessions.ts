@@ -144,7 +144,7 @@ export async function memberLinkOf(
   return membership && { home_id, user_id: user.id, since: membership.created_at }
 }
 
-/** Returns false after the person left, even after joining again. */
+/** Returns false after the person left, even if the person joined again. */
 export async function isStillMember(
   organizations: Pick<Organizations, "membership">,
   { home_id, user_id, since }: MemberLink,

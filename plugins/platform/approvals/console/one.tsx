@@ -88,8 +88,8 @@ export default function ApprovalScreen({ params }: ScreenProps) {
 }
 
 /**
- * Keys never decide their own requests. For an interactive session the service decides: with a single admin the own request is
- * allowed, with two or more it is refused.
+ * Keys never decide their own requests. In an interactive session the service decides: by default a single admin may decide own
+ * requests, but not if the organization has two or more admins.
  */
 function isOwn({ requester }: Approval): boolean {
   const { credential, user } = me.value ?? {}

@@ -1,5 +1,5 @@
-// Effects of a user's deletion on organizations: every membership ends as after leaving. The last owner of an organization cannot
-// be deleted.
+// Effects of a user's deletion on organizations: every membership ends as if the person had left. The last owner of an
+// organization cannot be deleted.
 import { AppError, type Deps, type UnitOfWork } from "#core"
 import { type User, Users } from "../../identity/index.ts"
 import type { Membership } from "../collections.ts"

@@ -87,7 +87,7 @@ export const createKey = defineOperation({
       managerId: caller.link?.manager_id,
     })
     if (member) deps.members.countKey(work, caller.organization.id, member.user_id)
-    // Refuses the commit if the management has ended. The end of a management in progress also sees this key and revokes it.
+    // Refuses the commit if the management has ended. A concurrent end of the management repeats with this key and revokes it.
     if (caller.link) deps.organizations.countKey(work, caller.organization.id, caller.link.manager_id)
     return { ...toResource(document), secret: text }
   },
