@@ -1,8 +1,5 @@
-// Implements Idempotency-Key. The first response of a changing call is stored for 24 h in the commit of the call. Repeats receive
-// it. While a call runs, this node refuses repeats at once. Between nodes the unique record id decides at commit; the losing call
-// returns the winner's response. Calls to external services reserve their key first, so only one of them runs. They renew the
-// lease of the key while they run. A failed call leaves no record, so its repeat runs. After an expired lease the outcome is
-// unknown, and repeats are refused with `outcome_unknown`.
+// Implements Idempotency-Key. The first response of a changing call is stored for 24 h in the commit of the call, and repeats
+// receive it.
 import { createHmac } from "node:crypto"
 import type { AnyCaller } from "../../contract/caller.ts"
 import { type Document, defineCollection, type Json } from "../../contract/collection.ts"
@@ -73,6 +70,13 @@ interface Deps {
   readonly digestKey: Buffer
 }
 
+/**
+ * Runs at most one call for each key. While a call runs, this node refuses repeats at once. Between nodes the unique record id
+ * decides at commit; the losing call returns the winner's response. Calls to external services reserve their key first and renew
+ * its lease while they run.
+ * A failed call leaves no record, so its repeat runs. After an expired lease the outcome is unknown, and repeats are refused with
+ * `outcome_unknown`.
+ */
 export class Idempotency {
   readonly #deps: Deps
   readonly #running = new Map<string, string>()

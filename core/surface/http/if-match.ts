@@ -1,7 +1,4 @@
-// If-Match on a write (RFC 9110 section 13.1.1): the write succeeds only if the resource is unchanged since the tagged read. The
-// read at the same path provides the tag. Its revision becomes the `expected_revision` of the write, so no other change can come
-// between. Writes without `expected_revision` cannot guarantee this and refuse the header. All writes refuse If-None-Match, the
-// opposite condition.
+// If-Match on a write (RFC 9110 section 13.1.1): the write succeeds only if the resource is unchanged since the tagged read.
 import type { AnyOperation } from "../../contract/operation.ts"
 import { AppError } from "../../kernel/errors.ts"
 import { knownFields } from "../../kernel/known-fields.ts"
@@ -50,15 +47,19 @@ function revisionIn(read: AnyOperation, answer: unknown): number | undefined {
   return typeof value === "number" ? value : undefined
 }
 
-/** Throws `failed_precondition`. A condition of the client is never ignored. */
+/**
+ * Throws `failed_precondition`. All writes refuse If-None-Match, the opposite of If-Match: a condition of the client is never
+ * ignored.
+ */
 export function refuseIfNoneMatch(operation: AnyOperation): never {
   const message = `${operation.name} does not take If-None-Match; leave it out. It is for reads; a write takes If-Match where it takes "expected_revision".`
   throw new AppError("failed_precondition", message, { reason: "if_none_match_unsupported" })
 }
 
 /**
- * Resolves If-Match to `expected_revision`. Throws `aborted` if the ETag is stale. Throws `failed_precondition` if the operation
- * cannot guarantee the condition. Errors of the read pass through.
+ * Resolves If-Match to `expected_revision`. The read at the same path provides the tag and the revision, so no other change can
+ * come between. Throws `aborted` if the ETag is stale. Throws `failed_precondition` if the write has no `expected_revision` and
+ * therefore cannot guarantee the condition. Errors of the read pass through.
  */
 export async function heldToTag(input: Input, { ifMatch, operation, read, parameters, answerOf }: Precondition): Promise<Input> {
   const now = read && (await answerOf(read, parameters))

@@ -1,7 +1,4 @@
-// Emits the messages of a node after its death between commit and emission. Messages cost no extra writes: every few seconds a
-// node stores a watermark. Everything committed before the watermark was emitted. The first message of each organization also
-// stores one marker. When a node's watermark stops, another node emits the later messages and the watermark. Clients drop repeats
-// by id, and messages older than their subscription by time.
+// Emits the messages of a node after its death between commit and emission.
 import type { Store } from "../../contract/store.ts"
 import type { UnitOfWork, UnitsOfWork } from "../../contract/unit-of-work.ts"
 import { type Clock, timestamp } from "../../kernel/clock.ts"
@@ -28,6 +25,11 @@ const maxWorkMs = 120_000
 const maxStaged = 100_000
 const idSlackMs = 3_600_000
 
+/**
+ * Messages cost no extra writes. Every few seconds each node stores a watermark: everything committed before it was emitted. The
+ * first message of each organization also stores one marker. When a node's watermark stops, another node emits the later messages
+ * with the watermark. Clients drop repeats by id, and messages older than their subscription by time.
+ */
 export class Outbox {
   readonly #deps: OutboxDeps
   readonly #organizations = new Set<string>()

@@ -1,6 +1,4 @@
-// Live sessions on several workers with a shared port. A connection reaches any worker, and a polling session uses many
-// connections. The session id therefore names its worker. Other workers forward requests through a Unix socket. Only this
-// service's user can open the socket.
+// Live sessions on several workers with a shared port. The session id names its worker, and other workers forward requests to it.
 import { randomBytes } from "node:crypto"
 import { request as httpRequest, type IncomingMessage, type Server, type ServerResponse } from "node:http"
 import { connect, createServer, type Server as NetServer } from "node:net"
@@ -21,7 +19,10 @@ const sessionPattern = /[?&]sid=w(\d{1,9})-/
 type RequestListener = (request: IncomingMessage, response: ServerResponse) => void
 type UpgradeListener = (request: IncomingMessage, socket: Duplex, head: Buffer) => void
 
-/** Call this after socket.io is attached. Returns a function to close the socket server. */
+/**
+ * Call this after socket.io is attached. Returns a function to close the socket server. A connection reaches any worker, and a
+ * polling session uses many connections. Workers forward requests through Unix sockets, open only to this service's user.
+ */
 export function passOnForeign(server: Server, worker: StickyWorker): () => void {
   const requests = server.listeners("request") as RequestListener[]
   const upgrades = server.listeners("upgrade") as UpgradeListener[]
