@@ -14,7 +14,7 @@ export type SetBackTo = (at: number) => Promise<number | undefined>
 export interface Backlog {
   /** Oldest first. */
   readonly messages: readonly WireMessage[]
-  /** True if older missed messages have expired. */
+  /** True if some missed messages may no longer be stored. */
   readonly truncated: boolean
 }
 

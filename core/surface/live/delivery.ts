@@ -10,7 +10,7 @@ import type { Deliver } from "./outbox.ts"
 
 interface ServerEvents {
   message: (message: WireMessage) => void
-  /** An id. All messages with lower ids were sent. */
+  /** An id. All messages committed earlier with lower ids were sent. */
   position: (id: string) => void
 }
 /** Events between nodes. */

@@ -59,7 +59,7 @@ export interface WireMessage {
   readonly event: string
   readonly data: Json
   readonly at: string
-  /** Set if another node emits the message, possibly again. The node of the commit has been silent since then. */
+  /** Set if another node emits the message, possibly again. The committing node has committed no message since this time. */
   readonly silent_since?: string
   /** Set for a missed message to a single subscription: the subscription's filter. */
   readonly missed_by?: ChannelFilter

@@ -38,7 +38,7 @@ export interface Peer {
 export type Acknowledgement =
   | {
       readonly ok: true
-      /** True if older missed messages have expired. */
+      /** True if some missed messages may no longer be stored. */
       readonly truncated?: true
       /**
        * Start of a `resumable` subscription. The first id is the position for later requests. The other ids are messages stored
