@@ -1,4 +1,4 @@
-// Stored files of events: one document an event, and the bytes in use. The bytes in use are the sum over the documents: each
+// Stored files of events: one document per event, and the bytes in use. The bytes in use are the sum over the documents. Each
 // commit that adds or removes a document changes the sum.
 import { type Document, defineCollection } from "#core"
 
@@ -10,14 +10,14 @@ export interface StoredFile {
   readonly size: number
 }
 
-/** `id` is the execution's. */
+/** `id` is the execution's ID. */
 export interface StoredEventFiles extends Document {
   pipeline_id: string
-  /** `reserved` until the event commits; absent: stored. */
+  /** `reserved` until the event commits. Absent: stored. */
   state?: "reserved" | "stored"
   files: StoredFile[]
   bytes: number
-  /** Rows that the event wrote, for the erasure of a person. */
+  /** Rows written by the event, for the erasure of a person. */
   row_ids: string[]
   received_at: string
 }
@@ -30,7 +30,7 @@ export const EventFilesCollection = defineCollection<StoredEventFiles>()({
   audit: "size",
 })
 
-/** `id` is the pipeline's, or the organization's for the sum. */
+/** `id` is the pipeline's ID, or the organization's ID for the sum. */
 export interface FileUsage extends Document {
   bytes: number
 }

@@ -1,4 +1,4 @@
-// Files of forms: stored in the bucket, referred to by events, downloaded by link, removed with the payload of the event.
+// Files of forms: stored in the bucket, referenced by events, downloaded by link, removed with the payload of the event.
 import { Clock, type Deps, definePlugin, isConflict, JobQueue, Settings, Store, token, UnitsOfWork } from "#core"
 import { EventFiles } from "#core/engine"
 import { Buckets } from "../../data/buckets/index.ts"
@@ -9,7 +9,7 @@ import { reasons } from "./reasons.ts"
 import { removeJob } from "./removal.ts"
 import { EventFileSettings, removeDocument } from "./usage.ts"
 
-/** Removes the objects at once, and then what refers to them. */
+/** Removes the objects at once, then the documents that refer to them. */
 export type EventFileErasure = (organization: string, rowIds: readonly string[]) => Promise<void>
 
 /** Removes the files of the events that wrote the rows of an erased person. */
@@ -34,7 +34,7 @@ function eventFileErasure({ store, works, buckets }: Deps<typeof eventFileErasur
   async function remove(organization: string, stored: StoredEventFiles): Promise<void> {
     for (const { key } of stored.files) await buckets.open(organization).remove(key)
     try {
-      // A commit of its own: if the job of the files comes first, the bytes are counted once.
+      // A separate commit: if the removal job runs first, the bytes are subtracted once.
       await works.run((work) => removeDocument(work, organization, stored))
     } catch (error) {
       if (!isConflict(error)) throw error

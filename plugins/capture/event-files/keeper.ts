@@ -1,5 +1,6 @@
-// Stores the files of an event in the bucket. One commit before the first byte reserves the bytes and stages a durable job:
-// it removes files without a committed event after an hour, and the others when the payload of their event expires.
+// Stores the files of an event in the bucket. Before the first byte, one commit reserves the bytes and enqueues a removal job.
+// After an hour the job removes the files if their event was not committed. Otherwise it removes them when the payload of their
+// event expires.
 import { AppError, type Clock, derivedUuid, type JobQueue, type Store, type UnitOfWork, type UnitsOfWork } from "#core"
 import type { FileKeeper, FileReference, FilesOfEvent, ReceivedFile } from "#core/engine"
 import type { Buckets } from "../../data/buckets/index.ts"
@@ -67,7 +68,7 @@ export function fileKeeper({ store, works, queue, buckets, clock, settings, payl
         for (const [index, key] of keys.entries()) await bucket.put(key, files[index]?.bytes ?? new Uint8Array())
       } catch (error) {
         await releaseReserved({ store, works, buckets }, organization, executionId, keys).catch(() => {
-          // The job removes the files within the hour; the failure of the bucket is the one to report.
+          // The job removes the files within the hour. The error of the bucket is rethrown below.
         })
         throw error
       }
@@ -85,7 +86,7 @@ function sizeOf(files: readonly ReceivedFile[]): number {
   return files.reduce((sum, { bytes }) => sum + bytes.length, 0)
 }
 
-/** The part of a name that a key can hold, behind a hyphen. */
+/** Returns the part of a name that is valid in a key, after a hyphen. */
 function slugOf(name: string): string {
   const slug = name
     .toLowerCase()

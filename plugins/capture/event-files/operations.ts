@@ -1,4 +1,4 @@
-// The files of an event, each with a link that downloads it for a while.
+// The files of an event, each with a temporary download link.
 import { z } from "zod"
 import { Clock, defineOperation, Store, Timestamp, timestamp, Uuid } from "#core"
 import { Buckets } from "../../data/buckets/index.ts"

@@ -1,4 +1,4 @@
-// Ends a reservation whose event was not committed: first the document with its bytes, then the objects.
+// Releases a reservation of an uncommitted event: first the document with its bytes, then the objects.
 
 import { z } from "zod"
 import { Clock, defineJob, isConflict, jobRef, Postponed, Store, UnitsOfWork } from "#core"
@@ -12,7 +12,7 @@ interface ReleaseDeps {
   readonly buckets: Buckets
 }
 
-/** Returns false if the event was committed meanwhile: its files stay. */
+/** Returns false if the event was committed in the meantime. Its files remain. */
 export async function releaseReserved(
   { store, works, buckets }: ReleaseDeps,
   organization: string,
@@ -26,7 +26,7 @@ export async function releaseReserved(
     try {
       await works.run((work) => removeDocument(work, organization, reserved, { where: { state: "reserved" } }))
     } catch (error) {
-      // Another release or the event itself was first.
+      // Another release or the event's commit came first.
       if (!isConflict(error)) throw error
       if (await collection.get(executionId)) return false
     }
@@ -36,7 +36,7 @@ export async function releaseReserved(
   return true
 }
 
-/** Removes the files of an event: when its payload expires, or an hour after an upload whose event was not committed. */
+/** Removes the files of an event when its payload expires. An upload without a committed event is removed after an hour. */
 export const removeRef = jobRef(
   "event_files.remove",
   z.object({

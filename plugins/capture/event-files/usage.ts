@@ -36,7 +36,10 @@ export function removeDocument(
   }
 }
 
-/** Stages the use. Throws `file_quota_exceeded` beyond a quota. Concurrent uses that exceed it together refuse the commit. */
+/**
+ * Stages the use of bytes. Throws `file_quota_exceeded` above a quota. The commit fails if concurrent uses exceed the quota
+ * together.
+ */
 export async function reserveBytes(store: Store, work: UnitOfWork, usage: Usage, quotas: Quotas): Promise<void> {
   const { organization, pipelineId, bytes } = usage
   for (const [id, setting] of [

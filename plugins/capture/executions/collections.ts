@@ -1,19 +1,19 @@
-// What the index by which events are found keeps: segments in parts, and a list of them for each organization.
+// Collections of the event index: segments in parts, and a list of segments per organization.
 import { type Document, defineCollection } from "#core"
 
-/** A segment: where its parts lie, and which entries it holds. */
+/** A segment: the location of its parts and its range of entries. */
 export interface Segment {
   readonly id: string
   readonly entries: number
   readonly bits: number
-  /** Ids in each block. Absent: 1,024. */
+  /** IDs in each block. Absent: 1,024. */
   readonly ids_per_block?: number
-  /** Ids of its first and last entry. */
+  /** Receipt times of the first and last entry. */
   readonly from: string
   readonly to: string
 }
 
-/** Which segments there are, and up to which entry they go; `id` is the organization's. */
+/** List of segments and the receipt time the index has reached. `id` is the organization's ID. */
 export interface EventIndex extends Document {
   through: string
   segments: Segment[]
@@ -28,7 +28,7 @@ export const EventIndexCollection = defineCollection<EventIndex>()({
   audit: "none",
 })
 
-/** Postings of some tokens, or a block of ids. */
+/** Postings of some tokens, or a block of IDs. */
 export interface EventIndexPart extends Document {
   base64: string
   expires_at: string
@@ -51,12 +51,12 @@ export function blockId(segment: string, block: number): string {
   return `${segment}:i${block}`
 }
 
-/** How many ids each block of a segment holds, but the last. */
+/** Returns the number of IDs in each block of a segment. The last block may hold fewer. */
 export function blockLength({ ids_per_block = 1_024 }: Segment): number {
   return ids_per_block
 }
 
-/** Blocks of a segment's ids, in their order. */
+/** Returns the IDs of a segment's blocks, in order. */
 export function blockIds(segment: Segment): string[] {
   return Array.from({ length: Math.ceil(segment.entries / blockLength(segment)) }, (_, block) => blockId(segment.id, block))
 }

@@ -1,4 +1,4 @@
-// Events: what came in over all pipelines, listed and found by any piece of it.
+// Events of all pipelines: lists, full-text search and replays.
 
 import { z } from "zod"
 import { Clock, definePlugin, Ids, JobQueue, Leases, Live, Log, Settings, Store, UnitsOfWork } from "#core"

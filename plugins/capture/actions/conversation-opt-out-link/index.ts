@@ -10,7 +10,7 @@ export default definePlugin({
   register: (registrar) => registrar.actions(conversationOptOutLink),
 })
 
-/** Makes the link by which a person opts out of a channel, for the mail or answer of a later step. */
+/** Creates a link that opts a person out of a channel. A later mail or reply can include the link. */
 export const conversationOptOutLink = defineAction({
   type: "conversation.opt_out_link",
   summary: "Make the link by which a person opts out of the chat app or of text messages.",

@@ -12,7 +12,7 @@ export default definePlugin({
 
 const step = "pipeline:\n  - { type: conversation.receive, provider: twilio }"
 
-/** The rule of conversation.receive. */
+/** Lint rule of conversation.receive. */
 const conversationReceiveRules = {
   "unproven-messages": {
     level: "error",
@@ -25,8 +25,8 @@ const conversationReceiveRules = {
 } as const satisfies Record<string, LintRule>
 
 /**
- * Takes messages and delivery reports of a provider's webhook into conversations. The opt-outs that they hold are part of
- * the event's commit: once the provider is answered, nothing more is sent to the person.
+ * Receives messages and delivery reports from a provider's webhook. Opt-outs in the messages are part of the event's commit:
+ * after the reply to the provider, the service sends no more messages to the person.
  */
 export const conversationReceive = defineAction({
   type: "conversation.receive",
@@ -77,7 +77,7 @@ export const conversationReceive = defineAction({
     }),
 })
 
-/** Returns true if the auth mode takes events without a credential. */
+/** Returns true if the auth mode accepts events without a credential. */
 function isOpen({ auth_mode, auth_config }: DocumentAround): boolean {
   return auth_mode === "none" || auth_mode === "public_artifact" || auth_config["audience"] === "public_and_viewers"
 }

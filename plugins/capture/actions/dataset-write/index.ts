@@ -24,15 +24,15 @@ export default definePlugin({
   register: (reg) => reg.actions(datasetWrite),
 })
 
-// The columns stamped at ingestion: given to a row only where it leaves them unset, that is absent
-// or null. `is_test` has a rule of its own. Pure.
+// Columns stamped at ingestion. A row receives a stamped value only if its own value is absent or null. `is_test` has its own
+// rule. Pure.
 
-/** What every row has, whether or not it is written. */
+/** Columns of every row, even if the pipeline does not write them. */
 const stampedNames: readonly string[] = [
   ...["variant", "artifact_id", "page_url", "is_test", "device_type", "browser", "in_app", "language", "country", "region", "city"],
 ]
 
-/** A copy of the row with what it lacks. A test marker wins over everything; a boolean of the row's own is next. */
+/** Returns a copy of the row with the missing columns. A test marker always sets `is_test`; otherwise the row's own boolean counts. */
 function stamped(row: Readonly<Record<string, Json>>, stamp: Readonly<Record<string, Json>>, marked: boolean): Record<string, Json> {
   const values: Record<string, Json> = { ...row }
   for (const name in stamp) {
@@ -43,7 +43,7 @@ function stamped(row: Readonly<Record<string, Json>>, stamp: Readonly<Record<str
   return values
 }
 
-/** The rules of dataset.write, beside what its schema says. */
+/** Lint rules of dataset.write, in addition to its schema. */
 const datasetWriteRules = {
   "column-name": {
     level: "error",
@@ -70,7 +70,7 @@ const Column = z
     error: (issue) => `the column name ${problemOfName(String(issue.input)) ?? "is not valid"}`,
   })
 
-/** Writes the event as one row of a dataset, inserting or updating by a key column. */
+/** Writes the event as one row of a dataset. With a key column, the row is inserted or updated. */
 export const datasetWrite = defineAction({
   type: "dataset.write",
   summary: "Write a row to a dataset.",
@@ -129,7 +129,7 @@ row:
     if (details.reason !== "key_missing" || !isRecord(sent)) return []
     const column = details.fields?.[0]?.path ?? ""
     const given = Object.keys(sent).find((name) => columnOf(name) === column)
-    // A transform makes the column of fields with other names.
+    // A transform builds the column from fields with other names.
     if (given === undefined && isTransformed) return []
     return [{ path: [given ?? column], message: "The field identifies the record, so it must hold text or a number." }]
   },
@@ -151,7 +151,7 @@ const stampedColumns: ReadonlySet<string> = new Set(stampedNames)
 const maxWarnings = 20
 const maxShown = 80
 
-/** Says in which column each renamed field is, for as many fields as an entry shows. */
+/** Returns a warning with the new column name for each renamed field, up to the limit of a journal entry. */
 function warningsOf(renamed: readonly RenamedField[]): StepWarning[] {
   const warnings = renamed.slice(0, maxWarnings).map(({ name, column, problem }) => {
     const shown = name.slice(0, maxShown).toWellFormed()

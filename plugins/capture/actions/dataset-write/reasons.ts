@@ -1,4 +1,4 @@
-// The stable words that this plugin's errors hold in `details.reason`.
+// Error reasons of this plugin: stable words in `details.reason`.
 import { defineReasons, type ReasonsOf } from "#core"
 
 export const reasons = defineReasons({

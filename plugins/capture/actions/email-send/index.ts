@@ -14,7 +14,7 @@ import {
   Senders,
 } from "../../../people/email/index.ts"
 
-/** The rules of email.send, beside what its schema says. */
+/** Lint rules of email.send, in addition to its schema. */
 const emailSendRules = {
   "marketing-recipients": {
     level: "error",
@@ -28,7 +28,7 @@ const emailSendRules = {
 
 const Text = z.union([z.string().max(20_000), z.number(), z.boolean(), z.null()])
 
-/** Fixed text may be a list; a template gives one address, so that what an event says cannot become many. */
+/** Fixed text may be a list. A template renders one address, because an event must not add recipients. */
 const Recipients = z.union([
   MailAddressList.refine((text) => !/\{\{|\{%/.test(text)),
   template(OneMailAddress),
@@ -66,8 +66,8 @@ const config = z.strictObject({
 type Config = Rendered<z.output<typeof config>>
 
 /**
- * Sends a message in the service's standard look. The pipeline supplies content only; how it looks, that nothing of it
- * can become markup or a header, and that a retry is the same message is the Mailer's business.
+ * Sends a message in the service's standard layout. The pipeline supplies the content only. The Mailer renders the layout,
+ * escapes markup and headers, and makes a retry the same message.
  */
 export const emailSend = defineAction({
   type: "email.send",
@@ -143,7 +143,7 @@ button: { label: Read it, url: "https://acme.test/news" }`,
     const skipped = message_id === null ? ("suppressed" as const) : null
     return { message_id, skipped, accepted: [...accepted], rejected: [...rejected], suppressed: [...suppressed], omitted }
   },
-  // Of one domain's messages often only some hang, in a content filter say.
+  // Often only a part of a domain's messages hangs, for example in a content filter.
   slotsPerDestination: 2,
   destination: ({ to }) => domainOf(parseAddresses(typeof to === "string" ? to : (to[0] ?? ""), "to")[0]?.address ?? ""),
   async target(_config, { organization, deps }) {
@@ -165,7 +165,7 @@ button: { label: Read it, url: "https://acme.test/news" }`,
 
 const marketingMessage = "A marketing message goes to one recipient: give `to` one address, without cc and bcc."
 
-/** What an event left empty or unusable is left out rather than losing the message. */
+/** Omits optional content that the event left empty or invalid, and still sends the message. */
 function messageOf(config: Config): { content: MailContent; reply_to: string | undefined; omitted: string[] } {
   const omitted: string[] = []
   const reply_to = singleAddress(config.reply_to)

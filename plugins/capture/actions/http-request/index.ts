@@ -15,7 +15,7 @@ import {
 } from "#core"
 import { DataGuards, encodeBody, guardData, withQuery } from "../../../platform/outgoing-http/index.ts"
 
-/** The rules of http.request, beside what its schema says. */
+/** Lint rules of http.request, in addition to its schema. */
 const httpRequestRules = {
   "credential-in-document": {
     level: "warning",
@@ -54,13 +54,10 @@ const config = z.strictObject({
 })
 type Config = Rendered<z.output<typeof config>>
 
-/** Names under which credentials travel. */
+/** Header names that usually carry credentials. */
 const credentialHeader = /^(?:authorization|cookie|proxy-authorization|x-.*(?:key|token|secret|auth).*|api-?key)$/i
 
-/**
- * Sends one HTTP request to anywhere public. For APIs that take credentials there is integration.call, which keeps them
- * out of the document.
- */
+/** Sends one HTTP request to a public address. For APIs with credentials use integration.call: it keeps them out of the document. */
 export const httpRequest = defineAction({
   type: "http.request",
   summary: "Send an HTTP request.",
@@ -125,7 +122,7 @@ await: true`,
   },
 })
 
-/** Whether the text before the first template shows that no absolute http(s) URL comes of it. */
+/** Returns true if the text before the first template rules out an absolute http(s) URL. */
 function isRelative(url: string): boolean {
   const fixed = url.split(/\{[{%]/, 1)[0] ?? ""
   if (fixed.length < url.length) return fixed !== "" && !/^\s*(h|ht|htt|http|https|https?:\/{0,2}|https?:\/\/.*)$/is.test(fixed)

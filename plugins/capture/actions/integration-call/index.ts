@@ -11,7 +11,7 @@ export default definePlugin({
   register: (registrar) => registrar.actions(integrationCall),
 })
 
-/** The rules of integration.call, beside what its schema says. */
+/** Lint rules of integration.call, in addition to its schema. */
 const integrationCallRules = {
   "unencoded-path": {
     level: "warning",
@@ -33,7 +33,7 @@ const integrationCallRules = {
 
 const Scalar = z.union([z.string(), z.number(), z.boolean()])
 
-/** Calls a connected integration. The pipeline names it and says what to ask; the credentials stay where they are kept. */
+/** Calls a connected integration. The pipeline names the integration and describes the request; the document holds no credentials. */
 export const integrationCall = defineAction({
   type: "integration.call",
   summary: "Call a connected integration.",

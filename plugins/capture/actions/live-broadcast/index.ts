@@ -17,8 +17,8 @@ const Channel = z
   .refine((name) => !isReservedChannel(name), "one of the service's own channels")
 
 /**
- * Tells open sockets about the event. The message is part of the event's commit: who hears of it can rely on its being
- * on disk, and an execution that fails tells nobody.
+ * Sends a live message about the event to open sockets. The message is part of the event's commit. Subscribers see the message
+ * after the event is on disk, and a failed execution sends no message.
  */
 export const liveBroadcast = defineAction({
   type: "live.broadcast",

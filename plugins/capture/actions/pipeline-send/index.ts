@@ -14,8 +14,8 @@ export default definePlugin({
 const deepest = 5
 
 /**
- * Feeds another pipeline of the organization, as an event of its own with its own journal entry. The idempotency key
- * makes a retry the same event.
+ * Sends an event to another pipeline of the organization. The event has its own journal entry. The idempotency key makes a retry
+ * the same event.
  */
 export const pipelineSend = defineAction({
   type: "pipeline.send",
@@ -57,7 +57,7 @@ payload: { email: "{{ event.email }}", budget: "{{ event.budget }}" }`,
       dataSince: context.dataSince ?? context.receivedAt,
       idempotencyKey: context.idempotencyKey,
     })
-    // Sending the same event again would find this execution, so there is nothing to try again.
+    // A retry would find the same execution, so the error is not retryable.
     if (status !== "accepted")
       throw refused(
         `"${config.pipeline}" ${status} it, see execution ${execution_id}`,

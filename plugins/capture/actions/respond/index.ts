@@ -14,7 +14,7 @@ import {
 import { checkHeaders, refusedHeaders } from "../../../platform/outgoing-http/index.ts"
 import { reasons } from "./reasons.ts"
 
-/** The rules of respond, beside what its schema says. */
+/** Lint rules of respond, in addition to its schema. */
 const respondRules = {
   "refused-header": {
     level: "error",
@@ -50,7 +50,10 @@ const respondRules = {
   },
 } as const satisfies Record<string, LintRule>
 
-/** What a pipeline may set: what describes the body, its caching and where to go on. All else outlives the answer, or acts for the whole origin. */
+/**
+ * Headers a pipeline may set: they describe the body, its caching or a redirect. Other headers outlive the response or affect the
+ * whole origin.
+ */
 const allowed: ReadonlySet<string> = new Set([
   "access-control-expose-headers",
   "age",
@@ -69,7 +72,7 @@ const allowed: ReadonlySet<string> = new Set([
   "vary",
 ])
 
-/** Refused when it runs as well: cookies and origins of the whole service. */
+/** Headers also refused at run time: they affect cookies and origins of the whole service. */
 const refused: ReadonlySet<string> = new Set([
   ...refusedHeaders,
   "access-control-allow-credentials",
@@ -79,7 +82,7 @@ const refused: ReadonlySet<string> = new Set([
   "strict-transport-security",
 ])
 
-/** Of the names that begin with x-, those that proxies and browsers act on. */
+/** Names with the prefix x- that proxies and browsers act on. */
 const reserved =
   /^x-(?:accel-|forwarded-|litespeed-|original-|reproxy-|request-id$|rewrite-|sendfile|lighttpd-|frame-options$|content-type-options$|sourcemap$|ua-compatible$|xss-protection$)/
 
@@ -88,7 +91,7 @@ function mayBeSet(name: string): boolean {
 }
 
 const policyHeader = "content-security-policy"
-/** Content of senders must not run as a page of this service, with any content type. */
+/** Keeps content of senders from running as a page of this service, with any content type. */
 const containment = "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src https: data:"
 
 const redirects: ReadonlySet<number> = new Set([301, 302, 303, 307, 308])
@@ -103,7 +106,7 @@ const config = z.strictObject({
 })
 type Config = Rendered<z.output<typeof config>>
 
-/** What the sender of the event is answered, once everything is on disk. Of several in a pipeline the last that ran counts. */
+/** Sets the reply to the event's sender, sent after the commit. If several steps of a pipeline respond, the last reply counts. */
 export const respond = defineAction({
   type: "respond",
   replies: true,
@@ -164,7 +167,10 @@ headers: { Location: https://acme.test/thanks }`,
   preview: (config): Json => answerOf(config),
 })
 
-/** What is wrong with a header's value for every event. Text around outputs is always sent; what stands between tags may not be. */
+/**
+ * Returns the problem of a header value that fails for every event. Text around outputs is always sent; text between tags may be
+ * skipped.
+ */
 function staticProblem(name: string, value: unknown): string | undefined {
   if (typeof value !== "string" || !mayBeSet(name.toLowerCase())) return undefined
   const text = value.replaceAll(/\{\{(?!-)(?:(?!\}\}|-\}\}).)*\}\}/gs, "")
@@ -179,7 +185,7 @@ function staticProblem(name: string, value: unknown): string | undefined {
 
 function answerOf(config: Config) {
   const status = config.status ?? 200
-  // What a pipeline brings along from when it could set more is left out.
+  // Older documents may set headers that are no longer allowed. They are left out.
   const given = Object.entries(config.headers ?? {}).filter(([name]) => mayBeSet(name.toLowerCase()) || refused.has(name.toLowerCase()))
   const headers = checkHeaders(Object.fromEntries(given.map(([name, value]) => [name, String(value)])), refused)
   const location = headers["location"]
@@ -188,7 +194,7 @@ function answerOf(config: Config) {
   return { status, headers, body: bodiless.has(status) ? null : (config.body ?? null) }
 }
 
-/** An http(s) URL, or a path on the same host. Browsers skip tabs and line breaks, and would read another host out of them. */
+/** Returns an http(s) URL, or a path on the same host. Browsers skip tabs and line breaks, and could read another host from them. */
 function safeLocation(location: string): string {
   const shown = JSON.stringify(location.slice(0, 100))
   // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is refused.

@@ -1,5 +1,5 @@
-// Events as they come: those that pass the list's filter are announced by the service, and the list is read again; while it is
-// held, those that came are counted.
+// Live updates of the event list. The service announces events that match the filter, and the list is read again. While the list
+// is paused, new events are counted.
 import { useSignal } from "@preact/signals"
 import { useEffect, useRef } from "preact/hooks"
 import { type LiveState, useLive } from "#console"
@@ -21,9 +21,9 @@ interface Announced {
 
 export interface Arrivals {
   readonly isHeld: boolean
-  /** How many came while the list is held; none of them is lost. */
+  /** Number of events received during a pause. The list shows all of them after the pause. */
   readonly held: number
-  /** Whether more came than were counted. */
+  /** True if more events arrived than were counted. */
   readonly hasMore: boolean
   readonly live: LiveState
   readonly hold: () => void
@@ -31,11 +31,11 @@ export interface Arrivals {
 }
 
 const reloadMs = 700
-/** More are not told apart; the list has them all the same. */
+/** Bound of the count. The list still shows events above this number. */
 const maxHeld = 10_000
 const uuid = /^[0-9a-f-]{36}$/i
 
-/** `isLive`: off on later pages, which stay as they are. */
+/** `isLive` is false on later pages: they do not update. */
 export function useArrivals(filter: Filter, isLive: boolean, reload: () => void): Arrivals {
   const isHeld = useSignal(false)
   const held = useSignal(0)
@@ -92,7 +92,7 @@ export function useArrivals(filter: Filter, isLive: boolean, reload: () => void)
   }
 }
 
-/** What the service filters announcements by. */
+/** Returns the part of the filter that the service applies to announcements. */
 function announcedBy({ pipeline, status, cause, is_test }: Filter) {
   return {
     ...(pipeline !== undefined && !uuid.test(pipeline) && { pipeline }),
@@ -102,7 +102,7 @@ function announcedBy({ pipeline, status, cause, is_test }: Filter) {
   }
 }
 
-/** What announcements are not filtered by: a time, and a pipeline that is named by its id. */
+/** Applies the rest of the filter: the times, and a pipeline named by its ID. The service does not filter announcements by these. */
 function isOfFilter(event: Announced, { pipeline, since, until }: Filter): boolean {
   const at = Date.parse(event.received_at)
   return (

@@ -1,4 +1,4 @@
-// An event copied to take elsewhere: what is copied is read when it is asked for, since a signature is of its moment.
+// Buttons that copy an event as a command, test or report. The text is read at the click because a signature depends on the time.
 import { useSignal } from "@preact/signals"
 import { Copy, call, inBackground, mayCall, Problem } from "#console"
 import { Stranger } from "./texts.tsx"

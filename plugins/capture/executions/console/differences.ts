@@ -1,4 +1,4 @@
-// What one JSON value holds beside another, line by line: which fields are there only here, and which are other there.
+// Compares one JSON value with another, line by line, and marks added and changed fields.
 
 export interface Line {
   readonly text: string
@@ -7,7 +7,7 @@ export interface Line {
 
 interface Place {
   readonly depth: number
-  /** The field's name, and what follows the value. */
+  /** Name of the field, and the text after the value. */
   readonly before: string
   readonly after: string
 }
@@ -19,7 +19,10 @@ interface Beside {
 
 const maxDepth = 50
 
-/** The lines of `value`, each marked by how `beside` has it at the same path; at most `most`, and how many there are beyond. */
+/**
+ * Returns at most `most` lines of `value` and the number of further lines. Each line is marked by comparison with the same path
+ * of `beside`.
+ */
 export function linesOf(value: unknown, beside: unknown, most: number): { readonly lines: readonly Line[]; readonly left: number } {
   const lines: Line[] = []
   let left = 0

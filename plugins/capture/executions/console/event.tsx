@@ -1,4 +1,4 @@
-// An event as lists show it, and its state in a word.
+// An event in a list, and a badge for its status.
 import { Badge, type Column, hrefOf, type Output, Table, Time, type Tone, visible } from "#console"
 
 export type Event = Output<"events.list">["events"][number]

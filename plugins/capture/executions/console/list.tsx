@@ -1,4 +1,4 @@
-// Events of all pipelines: found by anything that is known of them, or by filters, newest first and as they come.
+// Events of all pipelines, newest first and live: filtered, or found by any text of the event.
 import "./events.css"
 import { useRef } from "preact/hooks"
 import {
@@ -109,7 +109,7 @@ function List() {
   )
 }
 
-/** The filter as the form of a plan takes it. */
+/** Returns the filter as field values of the form for a replay plan. */
 function planOf(filter: Filter): Record<string, string> {
   return Object.fromEntries(Object.entries(filter).map(([name, value]) => [name, String(value)]))
 }
@@ -151,7 +151,7 @@ function Found({ text }: { readonly text: string }) {
   )
 }
 
-/** Takes anything known of an event. */
+/** Searches by any text of an event. */
 function FindBox({ text }: { readonly text: string }) {
   return (
     <form

@@ -1,4 +1,4 @@
-// A replay plan: what would become of its events, by groups; going, pausing, stopping; and each event beside its replay.
+// A replay plan: predicted outcomes in groups, buttons to start, pause and stop, and each event with its replay.
 import "./events.css"
 import {
   Answered,

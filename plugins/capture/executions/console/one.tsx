@@ -1,4 +1,4 @@
-// One event, one page: from what came in to what was done later.
+// Page of one event, from its payload to later deferred work.
 import "./events.css"
 import { useSignal } from "@preact/signals"
 import { useEffect } from "preact/hooks"
@@ -21,7 +21,7 @@ export default function EventScreen({ params: { id = "" } }: ScreenProps) {
   )
 }
 
-/** Deferred steps go on after the reply. */
+/** Returns true if every step has finished. Deferred steps run after the reply. */
 function isSettled({ steps }: Execution): boolean {
   return Object.values(steps).every(({ state }) => state !== "pending" && state !== "running")
 }

@@ -1,9 +1,9 @@
-// The parts of an event's page: what came in, how it was verified, what the transform made of it, the reply, and what is linked.
+// Sections of an event's page: payload, verification, transform, reply and linked events.
 import { Badge, Facts, hrefOf, laidOut, mayCall, type Output, parseEvent, Table, useAnswer, visible } from "#console"
 import { EventTable } from "./event.tsx"
 import { Marked, Stranger } from "./texts.tsx"
 
-/** The complete record of an event, as the API answers it. */
+/** A step of the complete event record, as in the API's response. */
 export type Step = Execution["steps"][string]
 
 export type Execution = Output<"events.get">
@@ -88,7 +88,7 @@ export function Transformed({
   )
 }
 
-/** What the transform wrote. */
+/** Log lines of the transform. */
 export function Logged({ execution: { logs } }: { readonly execution: Execution }) {
   if (logs.length === 0) return null
   return (
@@ -141,7 +141,7 @@ export function Rows({ execution: { rows } }: { readonly execution: Execution })
   )
 }
 
-/** Its replays, and repeats of it as far as they are found. */
+/** Replays of the event, and the repeats that a search finds. */
 export function Linked({ id }: { readonly id: string }) {
   const listed = useAnswer("events.list_replays", { id })
   const found = useAnswer(mayCall("events.find") ? "events.find" : undefined, { text: id })

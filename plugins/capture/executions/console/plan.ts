@@ -1,4 +1,4 @@
-// A replay plan as screens show it, and its news.
+// A replay plan in the console, and its live updates.
 import { useEffect, useRef } from "preact/hooks"
 import { formatNumber, formatTime, type Output, type Tone, useLive, visible } from "#console"
 
@@ -25,13 +25,13 @@ const words: Readonly<Record<string, readonly [one: string, many: string, before
   skipped: ["is left out", "are left out", ": "],
 }
 
-/** `31 differ in email`. */
+/** Returns text for a group, for example `31 differ in email`. */
 export function said({ outcome, detail, count }: Group): string {
   const [one, many, before] = words[outcome] ?? [outcome, outcome, ": "]
   return `${formatNumber(count)} ${count === 1 ? one : many}${before !== "" && detail !== "" ? before + detail : ""}`
 }
 
-/** A part of a filter: its times in the reader's zone. */
+/** Returns a filter value as text. Times are in the reader's time zone. */
 export function filterValue(name: string, value: string | boolean | undefined): string {
   return name === "since" || name === "until" ? formatTime(String(value)) : visible(String(value))
 }
@@ -42,7 +42,7 @@ export function replayedCount({ replayed }: Pick<Plan, "replayed">): number {
 
 const reloadMs = 500
 
-/** Reads again when a plan, or that one, has gone on. */
+/** Reloads if any plan makes progress, or only the plan `id` if set. */
 export function usePlanNews(reload: () => void, id?: string): void {
   const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined)
   const soon = () => {

@@ -1,4 +1,4 @@
-// Replay plans, newest first, and the form that makes one of a filter.
+// Replay plans, newest first, and a form that creates a plan from a filter.
 import "./events.css"
 import {
   Answered,

@@ -1,4 +1,4 @@
-// Events: those of all pipelines as they come, each on a page of its own, and plans that replay many.
+// Screens of events: the list of all pipelines, a page per event, and replay plans for many events.
 import type { Contribution } from "#console"
 
 export default {

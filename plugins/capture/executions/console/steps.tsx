@@ -1,5 +1,4 @@
-// The stages and steps of an event, their times on one axis, and each step with what it was told, what it answered and how often
-// it was tried.
+// Stages and steps of an event on one time axis. Each step shows its configuration, its result and its number of attempts.
 import { Ago, Badge, Facts, formatDuration, laidOut, query, SameAs, setQuery, type Tone, useAnswer, visible } from "#console"
 import type { Execution, Step } from "./parts.tsx"
 import { Stranger } from "./texts.tsx"
@@ -24,7 +23,7 @@ interface Bar {
   readonly isBad: boolean
 }
 
-/** Stages follow each other; a step's start is not recorded, so that each begins with the stage that runs it. */
+/** Returns bars in sequence. The start of a step is not recorded, so each step's bar begins with its stage. */
 function barsOf({ timings, steps }: Execution): Bar[] {
   let from = 0
   let ran = 0
@@ -65,7 +64,7 @@ export function Times({ execution }: { readonly execution: Execution }) {
   )
 }
 
-/** Which steps are open is in the address; without it, those that failed are. */
+/** Returns the open steps from the address. Without them in the address, the failed steps are open. */
 function useOpened(steps: Execution["steps"]) {
   const { step } = query()
   const failed = Object.keys(steps).filter((name) => steps[name]?.state === "failed")

@@ -1,4 +1,4 @@
-// What strangers sent, as it is: bounded, with nothing hidden in it, and never markup.
+// Text from senders, shown as plain text: with a length bound, visible control characters and no markup.
 import { useSignal } from "@preact/signals"
 import { formatNumber, visible } from "#console"
 import { type Line, linesOf } from "./differences.ts"
@@ -34,11 +34,11 @@ interface MarkedArgs {
   readonly label: string
   readonly value: unknown
   readonly beside: unknown
-  /** What is only here went away with the transform, or came with it. */
+  /** Lines on this side only were removed by the transform (before) or added by it (after). */
   readonly side: "before" | "after"
 }
 
-/** A value with what the other side has otherwise marked, by a sign as well as by colour. */
+/** A value with marked differences from the other side. Signs and colours mark them. */
 export function Marked({ label, value, beside, side }: MarkedArgs) {
   const { lines, left } = linesOf(value, beside, maxLines)
   return (

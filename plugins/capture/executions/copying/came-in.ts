@@ -1,16 +1,16 @@
-// What an event came with, as its sender could send it once more: the body in the form that it had, less what is redacted and
-// what belongs to the connection that it came over.
+// Rebuilds the request of an event for sending it again. The body has its original form. Redacted fields and headers of the
+// connection are left out.
 import { AppError, isRecord, parsedJson, type Store } from "#core"
 import { EntryCollection, type JournalEntry, redactedText, redactSecrets, storedPayload } from "#core/engine"
 
 export interface CameIn {
-  /** JSON, or an urlencoded form. */
+  /** JSON, or a URL-encoded form. */
   readonly body: string
   /** The body as JSON text. */
   readonly json: string
   readonly isForm: boolean
   readonly contentType: string
-  /** Names in lower case; without the content type. */
+  /** Lower-case names, without the content type. */
   readonly headers: Record<string, string>
   readonly query: Record<string, string | string[]>
 }
@@ -20,7 +20,7 @@ const multipartType = /^multipart\/form-data/i
 const ofConnection =
   /^(?:accept|accept-.*|cdn-.*|cf-.*|content-.*|connection|date|dnt|expect|fly-.*|forwarded|host|if-.*|origin|priority|referer|sec-.*|te|traceparent|tracestate|trailer|upgrade.*|user-agent|via|x-amz.*|x-cloud-.*|x-forwarded-.*|x-real-ip|x-request-id|cache-control|pragma)$/
 
-/** Throws `failed_precondition` where it was not kept, or no longer is. */
+/** Throws `failed_precondition` if the payload was not stored or has expired. */
 export async function cameIn(
   { store, days, now }: { readonly store: Store; readonly days: number; readonly now: number },
   organization: string,
@@ -49,7 +49,7 @@ export async function cameIn(
   }
 }
 
-/** Returns undefined for values that no form holds: the sender sent JSON under the type of a form, or files. */
+/** Returns undefined for values that no form can hold: JSON with the content type of a form, or files. */
 function urlencoded(fields: unknown): string | undefined {
   if (!isRecord(fields)) return undefined
   const pairs = Object.entries(fields).flatMap(([name, values]) => [values].flat().map((value) => [name, value] as const))
@@ -57,14 +57,14 @@ function urlencoded(fields: unknown): string | undefined {
   return new URLSearchParams(pairs.map(([name, value]): [string, string] => [name, String(value)])).toString()
 }
 
-/** What a shell, a terminal and a header take as it is. */
+/** Returns true for printable ASCII, safe in a shell, a terminal and a header. */
 function isPlain(value: string): boolean {
   return /^[\x20-\x7e]+$/.test(value)
 }
 
 const hiding = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu
 
-/** Marks that turn or hide what stands beside them, by their codes, as JSON and YAML write them within quotes. */
+/** Replaces control and formatting characters with their escape codes, as in quoted JSON and YAML strings. */
 export function visible(text: string): string {
   return text.replace(hiding, (sign) => ("\n\t\r".includes(sign) ? sign : codes(sign)))
 }

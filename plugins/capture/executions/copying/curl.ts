@@ -1,4 +1,4 @@
-// An event as a curl command for a POSIX shell.
+// Writes an event as a curl command for a POSIX shell.
 import type { SenderRequest } from "#core/engine"
 import type { CameIn } from "./came-in.ts"
 
@@ -8,10 +8,10 @@ export interface Curl {
   readonly note: string
 }
 
-/** A single argument of a command takes 128 KiB on Linux. */
+/** Bound in characters. Linux accepts at most 128 KiB per command argument. */
 const maxArgument = 100_000
 
-/** To the endpoint, as the sender sends. */
+/** Returns a command that sends the event to the endpoint, as the sender does. */
 export function asSenderCurl({ body, headers, contentType }: CameIn, { url, proof }: SenderRequest): Curl {
   const options = Object.entries({ ...headers, "content-type": contentType, ...proof.headers }).map(([name, value]) =>
     value === "" ? `-H ${quoted(`${name}: `)}${placeholder}` : `-H ${quoted(`${name}: ${value}`)}`,
@@ -23,7 +23,7 @@ export function asSenderCurl({ body, headers, contentType }: CameIn, { url, proo
   return { curl: command(quoted(url) + added.join(""), options, body), proof: proof.kind, note: notes[proof.kind](proof) }
 }
 
-/** Of a pipeline without an endpoint: as an internal event, by the API. */
+/** For pipelines without an endpoint: returns a command that sends an internal event through the API. */
 export function asInternalCurl(url: string, json: string, isTest: boolean): Curl {
   const body = `{"payload":${json}${isTest ? ',"is_test":true' : ""}}`
   const options = ['-H "authorization: Bearer $MILLRACE_KEY"', "-H 'content-type: application/json'"]

@@ -1,10 +1,10 @@
-// An event as a report in Markdown, for who has to find out what went wrong with it. What is redacted in the journal is redacted
-// here; texts of strangers stand in fences that none of them can close.
+// Writes an event as a Markdown report for debugging. Fields redacted in the journal stay redacted. Text from senders is fenced,
+// and cannot close its fence.
 import type { Json } from "#core"
 import type { JournalEntry } from "#core/engine"
 import { type CameIn, visible } from "./came-in.ts"
 
-/** `came`: undefined where it is not stored. */
+/** `came` is undefined if the payload is not stored. */
 export function reportOf(entry: JournalEntry, came: CameIn | undefined): string {
   const { verdict, response, transformed, logs, schema_errors, warnings } = entry
   const parts: (string | undefined)[] = [
@@ -76,7 +76,7 @@ function fenced(text: string): string {
   return `${fence}\n${visible(text)}\n${fence}`
 }
 
-/** Length of the longest row of backticks. */
+/** Returns the length of the longest run of backticks. */
 function longest(text: string): number {
   return Math.max(0, ...(text.match(/`+/g) ?? []).map((row) => row.length))
 }

@@ -1,5 +1,5 @@
-// An event as a test of its pipeline: what came in, what other systems answered, and what became of it. A second, dry run under
-// another id shows which values belong to the one execution, such as ids of rows; any value of their type will do for those.
+// Writes an event as a test of its pipeline: the payload, the responses of other systems and the outcome. A second, dry run with
+// another ID finds the values unique to one execution, such as row IDs. The test accepts any value of their type.
 import { Document, visit } from "yaml"
 import { AppError, type Json, parsedJson } from "#core"
 import { type DryRun, type JournalEntry, redacted, type SenderRequest } from "#core/engine"
@@ -10,9 +10,9 @@ type Proof = SenderRequest["proof"]
 export interface TestFileArgs {
   readonly entry: JournalEntry
   readonly came: CameIn
-  /** What the signature puts there, which the test makes by itself. */
+  /** Headers with the signature. The test signs by itself. */
   readonly proof: Proof["headers"]
-  /** Under another id; undefined where it cannot be run. */
+  /** Dry run with another ID. Undefined if the event cannot run. */
   readonly dry: DryRun | undefined
 }
 
@@ -51,7 +51,7 @@ function eventOf({ body, json, isForm, contentType, headers, query }: CameIn, pr
   }
 }
 
-/** Sent unchanged: what is not JSON, a text, and what has numbers longer than a program keeps. */
+/** Returns true if the body must be sent unchanged: invalid JSON, a JSON string, or numbers too long for a JavaScript number. */
 function isExact(fields: unknown, body: string): boolean {
   return fields === undefined || typeof fields === "string" || /\d{16}/.test(body)
 }
@@ -69,7 +69,7 @@ interface Call {
   readonly answer: object
 }
 
-/** What other systems answered, by what the steps would call. */
+/** Returns the responses of other systems, assigned to the calls of the dry run. */
 function fixtures({ steps }: JournalEntry, dry: DryRun | undefined) {
   const http: Call[] = []
   const integrations: Record<string, { calls: Call[] }> = {}
@@ -113,14 +113,17 @@ function expected({ status, cause, response, steps, transformed, schema_errors }
   }
 }
 
-/** What is large is kept as the beginning of its text. */
+/** Returns false if the journal holds only the beginning of the text, because the value was large. */
 function isWhole(transformed: Json): boolean {
   return typeof transformed === "object" && transformed !== null
 }
 
 const uuid = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/gi
 
-/** What is the same in both runs as it is, the rest by its type; so are ids that did not come in, such as those of rows. */
+/**
+ * Returns values equal in both runs as they are, and a type matcher for the others. IDs absent from the payload, such as row IDs,
+ * also become matchers.
+ */
 function masked(came: CameIn, one: Json, other: Json | undefined): Json {
   if (Array.isArray(one)) {
     if (!Array.isArray(other) || other.length !== one.length) return any(one)
@@ -129,7 +132,7 @@ function masked(came: CameIn, one: Json, other: Json | undefined): Json {
   if (typeof one === "object" && one !== null) {
     if (typeof other !== "object" || other === null || Array.isArray(other)) return any(one)
     const entries = Object.entries(one)
-    // Would be taken for a matcher.
+    // A test would read this object as a matcher.
     if (entries.length === 1 && entries[0]?.[0].startsWith("$")) return any(one)
     return Object.fromEntries(entries.map(([name, value]) => [name, masked(came, value, other[name])]))
   }
@@ -141,7 +144,7 @@ function any(value: Json): Json {
   return { $any: value === null ? "absent" : Array.isArray(value) ? "list" : typeof value }
 }
 
-/** Texts in which something hides stand in double quotes, where it is written by its code. */
+/** Puts strings with hidden characters in double quotes, with escape codes. */
 function yaml(value: object): string {
   const document = new Document(value, { aliasDuplicateObjects: false })
   visit(document, {

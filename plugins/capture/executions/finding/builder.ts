@@ -1,5 +1,5 @@
-// Makes the index from the journal, behind the events: in the order of receipt, one node at a time, in a small share of a busy
-// node's time. Few events are left to become more; a search reads what the index does not reach yet.
+// Builds the event index from the journal in the background, in order of receipt and on one node at a time. On a busy node the
+// index uses a small share of the time. Few new events wait for more; a search reads unindexed events directly.
 import { type Clock, type Ids, type Leases, type Logger, type Store, timestamp, token, type UnitsOfWork } from "#core"
 import { EntryCollection, type JournalEntry, LateEntryCollection, lateMs, retainedEntry, sleep } from "#core/engine"
 import { bitsFor, Postings } from "#core/search"
@@ -18,20 +18,20 @@ export interface BuilderDeps {
   readonly log: Logger
   readonly organizations: () => AsyncIterable<{ readonly id: string }>
   readonly payloadsDays: number
-  /** Fewer are left to be read by searches. Default 1,024. */
+  /** Minimum number of entries for indexing. Searches read fewer entries directly. Default 1,024. */
   readonly minEntries?: number
 }
 
 const dayMs = 86_400_000
 const everyMs = 10_000
-/** Commits take that long at most; later ones are noted as late. */
+/** Delay behind the current time, since a commit may take this long. Later entries are recorded as late. */
 const behindMs = 6 * lateMs
 const perSegment = 4_096
 const perWindow = 8 * perSegment
 const perRead = 250
 const postingsAtOnce = 4_096
 const leaseMs = 120_000
-/** Of a busy node's time, the index takes one part in so many. */
+/** On a busy node the index uses at most one part in `share` of the time. */
 const share = 40
 const busyAbove = 0.5
 const minWorkMs = 5
@@ -46,7 +46,7 @@ export class IndexBuilder {
   #stopped = false
   #isBusy = false
   #worked = performance.now()
-  /** Until then nobody else can have the lease, and it is not asked for again. */
+  /** Monotonic time until which this node's lease is certain and needs no new claim. */
   #heldUntil = Number.NEGATIVE_INFINITY
 
   constructor(deps: BuilderDeps) {
@@ -75,7 +75,7 @@ export class IndexBuilder {
     })
   }
 
-  /** Indexes what is due in every organization. */
+  /** Indexes the due entries of every organization. */
   turn(): Promise<void> {
     const turn = this.#turning.then(() => this.#each())
     this.#turning = turn.catch(() => undefined)
@@ -99,7 +99,7 @@ export class IndexBuilder {
     }
   }
 
-  /** Claims the lease again when a quarter of it has passed: a commit for each organization would cost more than to look. */
+  /** Claims the lease again after a quarter of its duration. One claim per organization would cost more than the check. */
   async #holdsLease(): Promise<boolean> {
     const { leases, clock } = this.#deps
     const now = clock.monotonic()
@@ -109,7 +109,7 @@ export class IndexBuilder {
     return true
   }
 
-  /** Some segments, where there is enough for one. Returns whether nothing is due behind them. */
+  /** Builds segments if enough entries are due. Returns true if no more entries are due. */
   async #window(organization: string, index: EventIndex): Promise<boolean> {
     const { store, clock, works, payloadsDays } = this.#deps
     const now = clock.now()
@@ -120,7 +120,7 @@ export class IndexBuilder {
     if (!isDue && late.length < perRead) return true
     const batches = new Batches((entries) => this.#segment(organization, entries))
     const through = isDue ? await this.#read(organization, from, until, batches) : index.through
-    // What was made so far expires; the window begins again.
+    // The run was stopped. Parts written so far expire, and the next run repeats this window.
     if (through === undefined) return true
     if (late.length > 0) {
       const found = await store.open(EntryCollection, organization).find({ id: { $in: late } }, { limit: late.length })
@@ -134,7 +134,7 @@ export class IndexBuilder {
     return through === until
   }
 
-  /** Whether there is enough for a segment, or anything that has waited for a day. */
+  /** Returns true if enough entries for a segment are due, or if an entry has waited for a day. */
   async #isDue(organization: string, from: string, until: string): Promise<boolean> {
     const journal = this.#deps.store.open(EntryCollection, organization)
     const received_at = { $gt: from, $lte: until }
@@ -144,7 +144,7 @@ export class IndexBuilder {
     return hasWaited || (await journal.count({ received_at }, { limit: this.#minEntries })) >= this.#minEntries
   }
 
-  /** Reads until there is no more, or enough for now. Returns up to when; undefined where it was stopped. */
+  /** Reads entries until the end or the window's bound. Returns the receipt time reached, or undefined if the run was stopped. */
   async #read(organization: string, from: string, until: string, batches: Batches): Promise<string | undefined> {
     const journal = this.#deps.store.open(EntryCollection, organization)
     let end = until
@@ -157,7 +157,7 @@ export class IndexBuilder {
       last = some.at(-1)
       count += some.length
       if (!last || some.length < perRead) return end
-      // What was received in the same moment belongs to it.
+      // The window includes all entries of the same millisecond.
       if (count >= perWindow) end = last.received_at
       if (this.#stopped) return undefined
       await this.#rest()
@@ -215,19 +215,19 @@ export class IndexBuilder {
     return true
   }
 
-  /** Lets events go first: where the node is busy, for many times as long as was worked. */
+  /** Yields to events. On a busy node the pause is `share` times as long as the work. */
   async #rest(): Promise<void> {
     const worked = performance.now() - this.#worked
     if (worked < minWorkMs) return
     const before = performance.eventLoopUtilization()
     await sleep(this.#deps.clock, (this.#isBusy ? share : 0.25) * Math.min(worked, maxWorkMs))
-    // Of others: nothing was done here meanwhile.
+    // Load of other work: this code was idle during the pause.
     this.#isBusy = performance.eventLoopUtilization(before).utilization > busyAbove
     this.#worked = performance.now()
   }
 }
 
-/** Makes segments of entries that come in the order of receipt: of one day each, so that a segment expires with what is in it. */
+/** Builds segments from entries in order of receipt. A segment covers one day, so it expires together with its entries. */
 class Batches {
   readonly #make: (entries: readonly JournalEntry[]) => Promise<Segment>
   readonly #made: Segment[] = []

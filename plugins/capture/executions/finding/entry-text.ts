@@ -1,16 +1,16 @@
-// The text that an entry is found by: what a reader of the entry sees of the event, less what is secret by its name. Fields that
-// are redacted in the journal are redacted before they come here.
+// Builds the searchable text of an entry: the visible parts of the event without values under secret names. The journal's
+// redacted fields were redacted before.
 import type { Store } from "#core"
 import { type JournalEntry, redactSecrets, storedPayloads } from "#core/engine"
 
 const maxBody = 32_768
 const idsAtOnce = 200
-/** Headers that say nothing of the one event, and those that may hold a proof under a name of their own. */
+/** Headers without information about the event, and headers that may hold a credential. */
 const leftOut = /^(?:accept|connection$|content-|date$|host$|origin$|sec-|upgrade|user-agent$|via$)|auth|cookie|secret|sign|token|key/i
-/** In the query of an address. */
+/** Secret parameters in the query of a URL. */
 const secretParameter = /([?&][^=&"]*(?:token|secret|password|signature|key|auth|jwt|code)[^=&"]*=)[^&"#]*/gi
 
-/** `body`: the payload that lies apart, where one does. */
+/** `body` is the separately stored payload, if there is one. */
 export function entryText(entry: JournalEntry, body: string | undefined): string {
   const { verdict, dedupe, envelope, rows, error, response } = entry
   const parts = [body === undefined ? entry.payload_preview : body.slice(0, maxBody), ...requestTexts(entry)]
@@ -27,7 +27,7 @@ function requestTexts({ request }: JournalEntry): string[] {
   return [...headers, ...Object.values(redactSecrets(request.query)).flat()]
 }
 
-/** Payloads of entries that do not hold them themselves, redacted, by the entry's id. */
+/** Returns redacted payloads by entry ID, for entries with a separately stored payload. */
 export async function bodiesApart(store: Store, organization: string, entries: readonly JournalEntry[]): Promise<Map<string, string>> {
   const ids = entries.flatMap(({ id, request, verdict, replay_of }) => (request || !verdict.ok || replay_of !== null ? [] : [id]))
   const bodies = new Map<string, string>()
@@ -38,7 +38,7 @@ export async function bodiesApart(store: Store, organization: string, entries: r
   return bodies
 }
 
-/** Escapes of JSON stand for what they mean. */
+/** Replaces JSON escapes with their characters. */
 export function plainText(text: string): string {
   if (!text.includes("\\")) return text
   return text.replaceAll(/\\(?:u([0-9a-f]{4})|(.))/gi, (_, hex: string | undefined, sign: string) => {

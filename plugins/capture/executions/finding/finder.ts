@@ -1,5 +1,5 @@
-// Finds events by anything that is known of them: ids at once, all else by the index and, in what it does not reach yet, by reading. What
-// the index names is read and held against what is looked for, so that it shows nothing that the journal does not hold any more.
+// Finds events by any text. IDs are read directly. Other text is looked up in the index, and unindexed events are read. Each
+// candidate of the index is read and compared, so results contain only current journal text.
 import { type Clock, isUuid, type Store } from "#core"
 import { EntryCollection, type JournalEntry, LateEntryCollection, retainedEntry } from "#core/engine"
 import { commonOrdinals, partOf, postingIn } from "#core/search"
@@ -17,13 +17,13 @@ export interface FinderDeps {
 
 export interface Found {
   readonly events: readonly JournalEntry[]
-  /** False where there may be more that were not looked at. */
+  /** False if there may be unexamined matches. */
   readonly complete: boolean
-  /** Up to which time of receipt the index goes; "" where there is none. */
+  /** Receipt time the index has reached, or "" without an index. */
   readonly indexed_through: string
 }
 
-/** Of what is looked for, the most that is looked up in the index. */
+/** Maximum number of tokens looked up in the index. */
 const maxTokens = 6
 const maxCandidates = 1_000
 const maxUnindexed = 2_000
@@ -37,14 +37,14 @@ export class Finder {
     this.#deps = deps
   }
 
-  /** Undefined where the text holds nothing to look for. */
+  /** Returns undefined if the text contains no token. */
   async find(organization: string, text: string, limit: number): Promise<Found | undefined> {
     const sought = soughtIn(plainText(text))
     if (sought.all.length === 0) return undefined
     const index = await readIndex(this.#deps.store, organization)
     const named = await this.#named(organization, text.trim().toLowerCase())
     const behind = await this.#unindexed(organization, index.through)
-    // First those that hold what stands between spaces as it is; where none does, those that hold its words.
+    // First look for whole compounds, such as an address. If no event has them, look for their words.
     const { all, compounds } = sought
     const words: Sought = { all, compounds: [] }
     const ways = compounds.length === 0 ? [words] : [{ all: [...compounds, ...all], compounds }, words]
@@ -67,7 +67,7 @@ export class Finder {
     return entry ? [this.#retained(entry)] : []
   }
 
-  /** Those behind the index, and those that came late. */
+  /** Returns the entries after the index and the late entries. */
   async #unindexed(organization: string, through: string) {
     const { store } = this.#deps
     const filter = through === "" ? {} : { received_at: { $gt: through } }
@@ -77,7 +77,7 @@ export class Finder {
     return { entries, complete: read.length < maxUnindexed && late.length < candidatesAtOnce }
   }
 
-  /** For each way those that match, until the first has enough. What is behind the index is read once for all of them. */
+  /** Returns the matches for each query, until the first query has enough. Reads the unindexed entries once for all queries. */
   async #firstMatching(organization: string, entries: readonly JournalEntry[], ways: readonly Sought[], limit: number) {
     const found: JournalEntry[][] = ways.map(() => [])
     for (let from = 0; from < entries.length && (found[0]?.length ?? 0) <= limit; from += 500) {
@@ -88,7 +88,7 @@ export class Finder {
   }
 
   async #inSegments(organization: string, segments: readonly Segment[], sought: Sought, limit: number) {
-    // What stands between spaces is rare enough by itself.
+    // A compound is rare enough by itself.
     const asked = (sought.compounds.length > 0 ? sought.compounds : sought.all).slice(0, maxTokens)
     const newest = [...segments].sort((a, b) => (a.to < b.to ? 1 : -1))
     const named = newest.flatMap((segment) => asked.map((token) => postingsId(segment.id, partOf(token, segment.bits))))
@@ -106,7 +106,7 @@ export class Finder {
     const entries: JournalEntry[] = []
     let from = 0
     while (from < Math.min(candidates.length, maxCandidates) && entries.length <= limit) {
-      // Each is read with a block of ids: no more of them than may be needed.
+      // Each candidate costs one block of IDs, so read only as many as needed.
       const count = Math.min(candidatesAtOnce, Math.max(minAtOnce, 2 * (limit + 1 - entries.length)))
       const some = candidates.slice(from, from + count)
       from += count

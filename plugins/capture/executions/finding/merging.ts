@@ -1,15 +1,15 @@
-// Merges segments of one size and one day, so that a search among millions of events reads a few parts and not thousands. Part by
-// part, so that no more of a segment is in memory than one of its parts.
+// Merges segments of the same size and day. A search among millions of events then reads a few parts instead of thousands.
+// Merging reads part by part, so memory holds one part per segment.
 import type { Ids, Store, UnitsOfWork } from "#core"
 import { bitsFor, mergedPostings, type Posting, partOf, readPart, segmentsToMerge, uuidsIn } from "#core/search"
 import { blockIds, postingsId, type Segment } from "../collections.ts"
 import { blocksOf, idsPerBlock, partsOf, readParts, removeParts, writeParts } from "./stored-index.ts"
 
-/** Entries of one segment. */
+/** Maximum entries of one segment. */
 const maxEntries = 2 ** 18
 const atOnce = 16
 
-/** Segments of one day to merge next. */
+/** Returns the segments of one day to merge next. */
 export function mergeable(segments: readonly Segment[]): Segment[] {
   const rule = { maxSize: maxEntries / 2 + 1, maxMerged: maxEntries, groupOf: ({ to }: Segment) => to.slice(0, 10) }
   return segmentsToMerge(segments, ({ entries }) => entries, rule)
@@ -31,13 +31,13 @@ export class Merging {
     this.#deps = deps
   }
 
-  /** The parts of one segment that holds what all of them hold. It is not listed yet. */
+  /** Writes the parts of one segment with the content of all given segments. The caller adds the segment to the list. */
   async merge(organization: string, given: readonly Segment[]): Promise<Segment> {
     const { store, ids, rest } = this.#deps
     const sources = [...given].sort((a, b) => (a.from < b.from ? -1 : 1))
     const entries = sources.reduce((sum, one) => sum + one.entries, 0)
     const bits = Math.max(...sources.map((one) => one.bits), bitsFor(sources.reduce((sum, one) => sum + 2 ** one.bits * 700, 0)))
-    // Of the prefixes that are merged one by one: each has a few parts' worth of postings.
+    // Length of the prefixes merged one by one. Each prefix has a few parts of postings.
     const length = Math.max(...sources.map((one) => one.bits))
     const id = ids.uuid()
     const to =
@@ -81,14 +81,14 @@ export class Merging {
         all.push(...uuidsIn(Buffer.from(read.get(block) ?? "", "base64")))
         await this.#deps.rest()
       }
-      // Ordinals of the next one begin behind it.
+      // The ordinals of the next segment begin after these entries, so a missing block is an error.
       if (all.length !== before + source.entries) throw new Error(`A part of the segment ${source.id} is not stored.`)
     }
     await writeParts(this.#deps, organization, segment, blocksOf(segment.id, all))
   }
 }
 
-/** Postings of one segment, read by ascending prefixes of their tokens. A part of the segment may have several prefixes. */
+/** Reads the postings of one segment by ascending token prefix. One part of the segment may cover several prefixes. */
 class PostingStream {
   readonly offset: number
   readonly #source: Segment
@@ -103,7 +103,7 @@ class PostingStream {
     this.offset = offset
   }
 
-  /** The part to read for a prefix; none if it was read. */
+  /** Returns the part to read for a prefix, or an empty list if the part was read before. */
   lacks(prefix: number): string[] {
     const part = this.#partOf(prefix)
     return part === this.#part ? [] : [postingsId(this.#source.id, part)]

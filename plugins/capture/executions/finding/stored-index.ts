@@ -1,4 +1,4 @@
-// How the index lies in the store: the list of segments, changed under its revision, and the parts that they name.
+// Stores the event index: the list of segments, updated under its revision, and the parts.
 import { type Store, timestamp, type UnitOfWork, type UnitsOfWork } from "#core"
 import { type Posting, packUuids, parts, uuidAt, uuidBytes } from "#core/search"
 import {
@@ -12,7 +12,7 @@ import {
   type Segment,
 } from "../collections.ts"
 
-/** A search reads a block for each event it looks at. */
+/** A search reads one block per candidate, so blocks are small. */
 export const idsPerBlock = 128
 const dayMs = 86_400_000
 const partsPerCommit = 64
@@ -23,7 +23,7 @@ export async function readIndex(store: Store, organization: string): Promise<Eve
   return found ?? { id: organization, through: "", segments: [], revision: 0 }
 }
 
-/** Fails the commit as `aborted` where another node has changed it. */
+/** The commit fails with `aborted` if another node changed the index. */
 export function stageIndex(work: UnitOfWork, index: EventIndex, { through, segments }: Pick<EventIndex, "through" | "segments">): void {
   const next = { through, segments: segments.map((segment) => ({ ...segment })), revision: index.revision + 1 }
   const indexes = work.in(EventIndexCollection, index.id)
@@ -37,8 +37,8 @@ export interface PartWriter {
 }
 
 /**
- * Parts go with the payloads of their entries, whether or not their segment comes to be listed. Rests after each part, so that
- * a generator of parts does its work in pieces.
+ * Writes parts with the expiry of their entries' payloads. Parts of an unlisted segment expire too. Calls `rest` after each part,
+ * so a lazy generator of parts runs in pieces.
  */
 export async function writeParts(
   { works, payloadsDays, rest }: PartWriter & { readonly rest: () => Promise<void> },
@@ -82,10 +82,10 @@ export function* blocksOf(segment: string, ids: readonly string[]): Generator<Fi
     yield { id: blockId(segment, block++), base64: packUuids(ids.slice(from, from + idsPerBlock)).toString("base64") }
 }
 
-/** One id of a block, without the others being decoded. Returns undefined beyond the last one. */
+/** Returns one ID of a block without decoding the others, or undefined beyond the last ID. */
 export function idAt(base64: string, at: number): string | undefined {
   const first = at * uuidBytes
-  // Three bytes are four characters.
+  // Three bytes are four base64 characters.
   const group = Math.floor(first / 3)
   const bytes = Buffer.from(base64.slice(4 * group, 4 * Math.ceil((first + uuidBytes) / 3)), "base64")
   return uuidAt(bytes.subarray(first - 3 * group), 0)
@@ -95,7 +95,7 @@ export function* partsOf(segment: string, postings: Iterable<Posting>, bits: num
   for (const { part, base64 } of parts(postings, bits)) yield { id: postingsId(segment, part), base64 }
 }
 
-/** By id; those that are not there are left out. */
+/** Returns the parts by ID, without missing parts. */
 export async function readParts(store: Store, organization: string, ids: readonly string[]): Promise<Map<string, string>> {
   const collection = store.open(EventIndexPartCollection, organization)
   const groups = Array.from({ length: Math.ceil(ids.length / readAtOnce) }, (_, n) => ids.slice(n * readAtOnce, (n + 1) * readAtOnce))

@@ -1,8 +1,10 @@
-// What text is found by: hashes of its words, in lower case, and of what stands between spaces and quotes as a whole (an
-// address, an order number, a URL). One pass over the characters, without a string for each word: an event is read in a few
-// microseconds.
+// Splits text into search tokens: hashes of lower-case words, and of whole texts between spaces and quotes (an address, an order
+// number, a URL). Scans the characters once and allocates no string per word. An event takes a few microseconds.
 
-/** `word`: stands by itself. `compound`: several words and the signs between them, which are tokens too. `whole`: one whose parts are none, such as a UUID. */
+/**
+ * `word`: a single word. `compound`: several words with signs between them; the words are tokens too. `whole`: a token without
+ * tokens for its parts, such as a UUID.
+ */
 export type TokenKind = "word" | "compound" | "whole"
 
 const wordSeed = 0x811c9dc5
@@ -13,7 +15,7 @@ const maxTokens = 1_024
 const uuidLength = 36
 const timeLength = 24
 
-/** Calls back with each token, an unsigned 32-bit number; the same one may come again. */
+/** Calls `take` with each token, an unsigned 32-bit number. A token may repeat. */
 export function tokens(given: string, take: Take): void {
   const text = /[^\p{ASCII}]/u.test(given) ? given.normalize("NFC").toLowerCase() : given
   const scanner = new Scanner(take)
@@ -32,11 +34,11 @@ class Scanner {
   readonly #words: number[] = []
   #word = wordSeed
   #length = 0
-  /** Parts of what stands between two separators, words of one letter included. */
+  /** Parts between two separators, including words of one letter. */
   #pieces = 0
   #compound = compoundSeed
   #begin = -1
-  /** The last letter, and the hash up to it. */
+  /** Position of the last letter, and the hash up to it. */
   #end = -1
   #complete = compoundSeed
 
@@ -104,13 +106,13 @@ const signs = new Set("!#$%&*+-./:=?@\\^_`|~")
 function kindOf(code: number): number {
   if ((code >= 97 && code <= 122) || (code >= 48 && code <= 57)) return letter
   if (code < 128) return signs.has(String.fromCharCode(code)) ? sign : separator
-  // Spaces, dashes, quotes and marks of direction.
+  // Spaces, dashes, quotes and direction marks.
   if (code <= 0xbf || (code >= 0x2000 && code <= 0x206f) || (code >= 0x3000 && code <= 0x303f) || code === 0xfeff) return separator
-  // Written without spaces: each character stands by itself.
+  // Scripts without spaces: each character is a word.
   return (code >= 0x3040 && code <= 0x9fff) || (code >= 0xac00 && code <= 0xd7a3) ? ideograph : letter
 }
 
-/** Every bit depends on every other: the first ones say where a token is filed. */
+/** Mixes the bits of a hash. The first bits choose the part of the index, so every bit must depend on all others. */
 function mixed(hash: number): number {
   let mixing = hash
   mixing ^= mixing >>> 16
@@ -121,7 +123,7 @@ function mixed(hash: number): number {
   return mixing >>> 0
 }
 
-/** What is looked for: every one of `all`, and where there are any also of `compounds`. */
+/** Tokens of a query. A match has every token of `all` and of `compounds`. */
 export interface Sought {
   readonly all: readonly number[]
   readonly compounds: readonly number[]

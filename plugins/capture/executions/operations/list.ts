@@ -1,4 +1,4 @@
-// Events of all pipelines: listed by what became of them, and found by what they say.
+// Lists events of all pipelines by outcome, and finds events by text.
 import { z } from "zod"
 import { AppError, Clock, defineOperation, Pager, pageInput, resultOf, Settings, SlugOrId, Store, Timestamp, token } from "#core"
 import { retainedEntry } from "#core/engine"

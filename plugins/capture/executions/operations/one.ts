@@ -1,4 +1,4 @@
-// One event by its id alone, its replays, and copies of it to take elsewhere: a command, a test, a report.
+// Reads one event by its ID alone, lists its replays, and copies the event as a command, a test or a report.
 import { z } from "zod"
 import { AppError, Clock, defineList, defineOperation, Ids, PublicUrl, resultOf, Settings, Store, Uuid } from "#core"
 import { EntryCollection, type JournalEntry, PipelineEngine, PipelineSource, retainedEntry, type StoredPipeline } from "#core/engine"
@@ -81,7 +81,7 @@ interface Copied {
   readonly stored: StoredPipeline
 }
 
-/** A repeat was not processed: what it repeats was. */
+/** Copies the original of a repeat. The repeat itself was not processed. */
 async function copied({ store, clock, settings, source }: Sources, organization: string, id: string): Promise<Copied> {
   const asked = await entryOf(store, organization, id)
   const entry = asked.repeat_of === null ? asked : await entryOf(store, organization, asked.repeat_of)

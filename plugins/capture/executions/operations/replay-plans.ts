@@ -1,4 +1,4 @@
-// Replay as a plan: rehearse what a filter finds, look at what would be other than it was, and then replay it.
+// Replay plans: rehearse the events of a filter, compare the predicted outcomes, then replay the events.
 import { z } from "zod"
 import { defineList, defineOperation, resultOf, SlugOrId, Timestamp, Uuid } from "#core"
 import { EventPipelines } from "../../pipelines/index.ts"
@@ -56,7 +56,7 @@ const given = {
   },
   event: { operation: "event_pipelines.send_event", input: { slug: resultOf("pipeline.slug"), payload: { order: "A-1" } } },
 } as const
-/** A plan of its own for each operation. */
+/** Returns the setup of an example with its own plan. */
 function planned(day: number, more: Record<string, { operation: string; input: object }> = {}) {
   const since = `2026-01-${String(day).padStart(2, "0")}T00:00:00.000Z`
   const plan = { operation: "replay_plans.create", input: { pipeline: resultOf("pipeline.slug"), since } }
@@ -161,7 +161,7 @@ function changes(
     examples: [example],
     inject: { plans: ReplayPlansToken },
     handle: async ({ input, caller, deps, work }) => toWire(await deps.plans.change(work, caller.organization.id, input.id, asked)),
-    // The job of the plan changes its revision after each batch.
+    // The plan's job changes the revision after each batch.
     onConflict: async ({ error }) => error,
   })
 }

@@ -1,4 +1,4 @@
-// What is kept of replay plans: the plan with how far it is, and what became of each of its events.
+// Collections of replay plans: each plan with its progress, and the outcome of each event.
 import { z } from "zod"
 import { type Document, defineCollection, jobRef } from "#core"
 
@@ -7,13 +7,13 @@ export type PlanState = (typeof planStates)[number]
 export const outcomes = ["same", "differs", "accepted_now", "fails", "skipped"] as const
 export type Outcome = (typeof outcomes)[number]
 
-/** Events of which a rehearsal says the same. */
+/** Events with the same predicted outcome and detail. */
 export interface Group {
   outcome: Outcome
-  /** Fields that differ, the step that fails, or why it is left out; "" where nothing is to be said. */
+  /** The fields that differ, the failing step, or the reason for skipping. May be "". */
   detail: string
   count: number
-  /** Ids of the first executions. */
+  /** IDs of the first executions. */
   samples: string[]
 }
 
@@ -22,13 +22,13 @@ export interface ReplayPlan extends Document {
   pipeline_slug: string
   filter: { status?: "accepted" | "rejected" | "failed"; cause?: string; is_test?: boolean; since?: string; until: string }
   state: PlanState
-  /** What goes on once it is resumed. */
+  /** State after a resume. */
   resumes: "rehearsing" | "replaying" | null
   count: number
   rehearsed: number
   replayed: { accepted: number; rejected: number; failed: number; skipped: number }
   groups: Group[]
-  /** Receipt and id of the last event that the present run has done. */
+  /** Receipt time and ID of the last event processed in the current run. */
   position: string[]
   created_at: string
   updated_at: string
@@ -44,7 +44,7 @@ export const ReplayPlanCollection = defineCollection<ReplayPlan>()({
   expires: "expires_at",
 })
 
-/** One event of a plan; `id` follows from both. */
+/** One event of a plan. `id` is derived from the plan and the event. */
 export interface PlannedEvent extends Document {
   plan_id: string
   execution_id: string

@@ -1,6 +1,6 @@
-// Replay plans: made of a filter, rehearsed, started, paused and stopped by people, and carried on by a job from where the last
-// commit left them. A replay's id follows from plan and event: a node that is killed between a replay and the plan's own commit
-// finds it done.
+// Creates, starts, pauses and stops replay plans. A job rehearses and replays the events, and continues after the last commit.
+// The ID of a replay is derived from the plan and the event. If a node dies between a replay and the plan's commit, the next run
+// finds the finished replay.
 import {
   AppError,
   type Clock,
@@ -80,7 +80,7 @@ export class ReplayPlans {
   ): Promise<ReplayPlan> {
     const { store, clock, ids, entriesDays } = this.#deps
     const now = timestamp(clock.now())
-    // Its own replays are received later, and are not of it.
+    // The plan's own replays are received later, outside the filter.
     const filter = { ...given, until: given.until !== undefined && given.until < now ? given.until : now }
     const count = await store.open(EntryCollection, organization).count(filterOf(pipeline.id, filter), { limit: maxEvents + 1 })
     if (count === 0 || count > maxEvents) {
@@ -110,7 +110,7 @@ export class ReplayPlans {
     return plan
   }
 
-  /** Stages what a person asks for. */
+  /** Stages the change of state that a person requested. */
   async change(work: UnitOfWork, organization: string, id: string, asked: "start" | "pause" | "resume" | "stop"): Promise<ReplayPlan> {
     const plan = await this.get(organization, id)
     const event = asked === "resume" ? (plan.resumes === "replaying" ? "resume_replays" : "resume_rehearsal") : asked
@@ -122,7 +122,7 @@ export class ReplayPlans {
     return changed
   }
 
-  /** Carries a plan on until it is done, or is to wait. Throws where a later try may do. */
+  /** Runs a plan until it is done or paused. Throws errors that a retry may solve. */
   async run(organization: string, id: string, signal: AbortSignal, log: Logger): Promise<void> {
     for (;;) {
       signal.throwIfAborted()
@@ -131,7 +131,7 @@ export class ReplayPlans {
       try {
         await this.#some(organization, plan, log)
       } catch (error) {
-        // It was paused or stopped meanwhile.
+        // The plan was paused or stopped during the batch.
         if (!(error instanceof AppError) || error.code !== "aborted") throw error
       }
     }
@@ -208,7 +208,7 @@ export class ReplayPlans {
       event.replay_id = execution_id
       event.replay_status = status
     } catch (error) {
-      // What comes back later is left out only where it is this event's own.
+      // Skips the event only if its own payload has expired. Other errors fail the batch, and the job retries.
       if (!(error instanceof AppError) || error.details.reason !== "payload_expired") throw error
       plan.replayed.skipped++
       event.replay_status = "skipped"
@@ -247,7 +247,7 @@ function filterOf(pipeline_id: string, { status, cause, is_test, since, until }:
   }
 }
 
-/** Further kinds are counted as one. */
+/** Adds an event to its group. Above `maxGroups` groups, further kinds share one group. */
 function count(groups: Group[], { outcome, detail }: Rehearsed, id: string): void {
   const isFull = groups.length >= maxGroups
   const of = (one: { outcome: Outcome; detail: string }) =>

@@ -1,4 +1,4 @@
-// What would become of an event that came before, through the pipeline as it is now, beside what became of it then.
+// Runs an earlier event dry through the current pipeline, and compares the outcome with the original.
 import { AppError, isRecord, type Json } from "#core"
 import { canonicalJson, type DryRun, type JournalEntry, type PipelineEngine, previewOfValue, type StoredPipeline } from "#core/engine"
 import type { Outcome } from "./collections.ts"
@@ -52,7 +52,7 @@ function compared(entry: JournalEntry, run: DryRun): Rehearsed {
   return fields.length === 0 ? { outcome: "same", detail: "" } : { outcome: "differs", detail: cut(fields.join(", ")) }
 }
 
-/** Names at the top; "event" where one of them is not an object. */
+/** Returns the names of differing top-level fields, or "event" if one value is not an object. */
 function differingFields(before: Json, now: Json): string[] {
   if (JSON.stringify(before) === JSON.stringify(now)) return []
   if (!isRecord(before) || !isRecord(now)) return ["event"]

@@ -1,4 +1,4 @@
-// How a replay plan gets from one state to another.
+// States and transitions of a replay plan.
 import { defineStateMachine } from "#core"
 
 export const planMachine = defineStateMachine({
