@@ -1,5 +1,4 @@
-// At start: the shipped and the user's pipeline files are applied, and the operator is told how to send a
-// first event, until there was one.
+// At start, applies the shipped pipeline files and the user's. Until the first event, logs an example request to the operator.
 import { existsSync } from "node:fs"
 import { relative, resolve } from "node:path"
 import { allDone, type Deps, Log, Settings, Store, UnitsOfWork } from "#core"
@@ -10,7 +9,7 @@ import { applyFile, describeFindings, pipelineFiles, readPipelineFile } from "./
 import { ignoredFiles } from "./pipeline-folder.ts"
 import { PipelineWatch, refusalOf, reportRefused } from "./watch.ts"
 
-/** Applied side by side, so that they share the storage's commits, and compile while others are committed. */
+/** Number of files applied concurrently. They share commits of the storage, and compile while others commit. */
 const atOnce = 16
 
 export class FilesAtBoot {
@@ -31,13 +30,13 @@ export class FilesAtBoot {
     deps.listening.onListening((baseUrl) => this.#greeting(baseUrl))
   }
 
-  /** Throws one error that lists every problem of every file; where files are watched they are reported, as a change is. */
+  /** Throws one error with every problem of every file. With watching enabled, the problems are logged instead. */
   async start(): Promise<void> {
     const { settings, organizations } = this.#deps
     const root = process.cwd()
     const folders = settings.pipelines.paths.map((path) => folderOf(path, root))
     if (!settings.pipelines.watch) return this.#applyAll(folders, root)
-    // Before any is read: a change that is made meanwhile would be missed.
+    // Watch before the first read, so changes during the start are noticed.
     const { promise: after, resolve: applied } = Promise.withResolvers<void>()
     const organization = await organizations.first()
     this.#watch = new PipelineWatch({ ...this.#deps, folders: folders.filter((folder) => existsSync(folder)), root, organization, after })
@@ -75,7 +74,10 @@ export class FilesAtBoot {
     await this.#warnOfSplitLeads(organization, changed)
   }
 
-  /** What stands in its way, a line each. `slugs` are those of the files before, `changed` of those that were applied. */
+  /**
+   * Returns the problems of a file, one line each. `slugs` maps the slugs of earlier files to their paths. Adds applied slugs to
+   * `changed`.
+   */
   async #apply(
     read: ReturnType<typeof readPipelineFile>,
     organization: Organization,
@@ -118,7 +120,7 @@ export class FilesAtBoot {
   }
 }
 
-/** The user's folder, else the one that ships with the framework. */
+/** Returns the user's folder, or the folder shipped with the framework. */
 function folderOf(path: string, root: string): string {
   const own = resolve(root, path)
   return existsSync(own) ? own : resolve(import.meta.dirname, "../../..", path)

@@ -1,6 +1,6 @@
-// Pipelines from files: at start each document under the configured folders is applied to the first organization where
-// it differs from what was last applied from it. A change made on the server since is drift: kept, reported, never
-// overwritten. Nodes that start together race for the commit, and the one that loses finds it done.
+// Applies pipeline files at start. A document in the configured folders is applied to the first organization if it changed since
+// its last apply. A later change on the server is drift: it stays, is reported, and is not overwritten. Nodes that start together
+// race for the commit, and the losing node finds the work done.
 import { createHash } from "node:crypto"
 import { existsSync, readFileSync } from "node:fs"
 import { basename, relative } from "node:path"
@@ -13,7 +13,7 @@ import { markOf, standingOf, takenSecret, wanted } from "./apply/named-secret.ts
 import { filesOfKind } from "./pipeline-folder.ts"
 
 export interface ReadFile extends ReadDocument {
-  /** Where in the text a JSON pointer of the document stands. */
+  /** Returns the text position of a JSON pointer in the document. */
   readonly locate: ReturnType<typeof parseText>["locate"]
 }
 
@@ -29,7 +29,7 @@ export function pipelineFiles(folders: readonly string[]): string[] {
     .sort()
 }
 
-/** Reads one file; secrets named by `{ from_env: NAME }` are taken from `env`. */
+/** Reads one file. Resolves secrets of the form `{ from_env: NAME }` from `env`. */
 export function readPipelineFile(file: string, env: NodeJS.ProcessEnv, root: string): ReadFile | FileProblem {
   const path = relative(root, file) || basename(file)
   const text = textOf(file)
@@ -77,13 +77,13 @@ export interface ApplyDeps {
 
 export type Applied = "created" | "updated" | "unchanged" | "drifted"
 
-/** Applies one file. Throws AppError when it is refused: it does not compile, or changes what is fixed. */
+/** Applies one file. Throws AppError if the document does not compile or changes a fixed field. */
 export async function applyFile(organization: Organization, file: ReadFile, deps: ApplyDeps): Promise<Applied> {
   const stored = await deps.pipelines.find(organization.id, file.slug)
   try {
     return stored ? await refresh(organization, file, stored, deps) : await make(organization, file, deps)
   } catch (error) {
-    // Another node that started at the same time was first.
+    // Another node started at the same time and won the commit.
     if (error instanceof AppError && (error.code === "already_exists" || error.code === "aborted")) return "unchanged"
     throw error
   }
@@ -132,7 +132,7 @@ async function refresh(
   )
 }
 
-/** Why the server's is kept; undefined where it is as it was when the file was applied last. */
+/** Returns the reason for keeping the server's version, or undefined if it has not changed since the last apply. */
 function keptMessage(
   { path }: ReadFile,
   stored: PipelineRecord,
@@ -159,7 +159,7 @@ function report(file: ReadFile, outcome: "created" | "updated", log: Logger, { r
   return outcome
 }
 
-/** One line a finding, as compilers write them. */
+/** Returns one line per finding, in the format of compilers. */
 export function describeFindings({ path, findings }: FileProblem): string[] {
   return findings.map(
     ({ line, column, pointer, rule, message }) =>

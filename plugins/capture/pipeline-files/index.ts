@@ -1,5 +1,5 @@
-// Pipelines from files: applies a folder at the start and as its files change, plans and applies documents, and the
-// command `millrace pipelines`.
+// Pipelines from files: applies folders at start and on change, plans and applies documents, and provides the command `millrace
+// pipelines`.
 
 import { z } from "zod"
 import { definePlugin } from "#core"

@@ -1,17 +1,16 @@
-// Which files of a folder are pipelines and which are their tests: the same to the service at its start, while developing,
-// and to the commands.
+// Sorts the files of a folder into pipelines and tests. The service at start, the watcher and the commands share these rules.
 import { readdirSync } from "node:fs"
 import { join } from "node:path"
 
-/** What a file in a folder of pipelines holds. */
+/** Content of a file in a pipelines folder. */
 export type FileKind = "pipeline" | "test"
 
-/** Whether a path names the tests of a pipeline. */
+/** Returns true for paths of test files. */
 export function isTestFile(path: string): boolean {
   return /\.test\.(ya?ml|json)$/.test(path)
 }
 
-/** Paths of the pipelines, or of the tests, directly in a folder. */
+/** Returns the paths of pipelines or tests directly in a folder. */
 export function filesOfKind(folder: string, kind: FileKind): string[] {
   return readdirSync(folder)
     .filter((name) => kindOf(name) === kind)
@@ -23,7 +22,7 @@ export interface IgnoredFile {
   readonly why: string
 }
 
-/** What may be meant for pipelines and is not taken: files in a folder below, endings that are spelt otherwise. */
+/** Returns ignored files that may be meant as pipelines: files in subfolders, and files with misspelt extensions. */
 export function ignoredFiles(folder: string): IgnoredFile[] {
   return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
     const path = join(folder, entry.name)
@@ -33,17 +32,17 @@ export function ignoredFiles(folder: string): IgnoredFile[] {
   })
 }
 
-/** JSON in a folder below is what tests send, as a rule. */
+/** Ignores JSON files: in a subfolder they are usually payloads of tests. */
 function holdsYaml(folder: string): boolean {
   try {
     return readdirSync(folder).some((name) => !name.startsWith(".") && /\.ya?ml$/i.test(name))
   } catch {
-    // It is not to be looked into, and cannot be.
+    // An unreadable subfolder is ignored like any other.
     return false
   }
 }
 
-/** A name with a dot at its beginning is not a document: an editor's lock (`.#x.yaml`), what a Mac keeps beside a file (`._x.yaml`). */
+/** Names with a leading dot are not documents: an editor's lock (`.#x.yaml`), metadata of macOS (`._x.yaml`). */
 function kindOf(name: string): FileKind | undefined {
   if (name.startsWith(".") || !/\.(ya?ml|json)$/.test(name)) return undefined
   return isTestFile(name) ? "test" : "pipeline"

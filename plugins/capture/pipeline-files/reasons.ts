@@ -1,4 +1,4 @@
-// The reasons of errors of planned and applied documents.
+// Error reasons of planned and applied documents.
 import { z } from "zod"
 import { defineReasons, FieldProblems, type ReasonsOf } from "#core"
 

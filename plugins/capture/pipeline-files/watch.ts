@@ -1,5 +1,4 @@
-// While developing, a pipeline file that changes is applied at once: a valid one is live as soon as it is saved, an
-// invalid one is reported and what was there stays.
+// Applies changed pipeline files at once during development. An invalid file is reported, and the previous version remains.
 import { type FSWatcher, watch } from "node:fs"
 import { join } from "node:path"
 import { AppError, type Logger } from "#core"
@@ -11,11 +10,11 @@ export interface WatchArgs extends ApplyDeps {
   readonly folders: readonly string[]
   readonly root: string
   readonly organization: Organization
-  /** Changes are noticed from the first, and applied once this has resolved. */
+  /** Changes are recorded from the start, and applied after this promise resolves. */
   readonly after: Promise<void>
 }
 
-/** Editors write a file in several steps; what follows within this time is one change. */
+/** Editors write a file in several steps. Events within this time count as one change. */
 const settleMs = 50
 
 export class PipelineWatch {
@@ -35,7 +34,7 @@ export class PipelineWatch {
     for (const watcher of this.#watchers) watcher.on("error", (err) => args.log.warn({ err }, "a folder of pipelines is no longer watched"))
   }
 
-  /** Lets what is being applied finish. */
+  /** Waits for the apply in progress. */
   async stop(): Promise<void> {
     for (const watcher of this.#watchers) watcher.close()
     for (const timer of this.#waiting.values()) clearTimeout(timer)
@@ -47,9 +46,9 @@ export class PipelineWatch {
     clearTimeout(this.#waiting.get(file))
     const timer = setTimeout(() => {
       this.#waiting.delete(file)
-      // A file that is gone, a test or an editor's own is none of these.
+      // Ignore removed files, tests and an editor's temporary files.
       if (!pipelineFiles([folder]).includes(file)) return
-      // One after the other: two changes of one file must not race.
+      // Apply sequentially: two changes of one file must not race.
       this.#work = this.#work.then(() => this.#apply(file))
     }, settleMs)
     this.#waiting.set(file, timer)
@@ -67,12 +66,12 @@ export class PipelineWatch {
   }
 }
 
-/** Tells of a file that is not applied, and of every problem. */
+/** Logs a refused file with all its problems. */
 export function reportRefused(log: Logger, path: string, problems: readonly string[]): void {
   log.warn({ problems }, `${path} is not valid, and the previous version stays.`)
 }
 
-/** What applying a file was refused for, a line each, at its places in the text. Throws what is not a refusal. */
+/** Returns the problems of a refused file, one line each, with text positions. Rethrows other errors. */
 export function refusalOf(read: ReadFile, error: unknown): string[] {
   if (!(error instanceof AppError) || error.code === "unavailable") throw error
   const given = error.details["findings"]

@@ -1,5 +1,5 @@
-// Applies a plan in one unit of work: all of it or nothing. What was changed on the server meanwhile fails the commit, and
-// is planned again.
+// Applies a plan in one unit of work, completely or not at all. A concurrent change on the server fails the commit; the caller
+// plans again.
 import { isDeepStrictEqual } from "node:util"
 import { AppError, type UnitOfWork } from "#core"
 import { StagedWork } from "#core/engine"
@@ -7,7 +7,7 @@ import { type AppliedFile, type EventPipelines, type Organization, type Pipeline
 import { markOf, takenSecret, unsetWarnings, wanted } from "./named-secret.ts"
 import type { Planned } from "./plan.ts"
 
-/** Who applies. */
+/** The caller of an apply. */
 export interface Applier {
   readonly organization: Organization
   readonly byAgent: boolean
@@ -15,11 +15,11 @@ export interface Applier {
 
 export interface ApplyArgs extends Applier {
   readonly planned: readonly Planned[]
-  /** Goes over what was changed on the server. */
+  /** Overwrites changes made on the server. */
   readonly force: boolean
 }
 
-/** Stages everything; returns further warnings by slug. Throws `failed_precondition` where something is refused or drifted. */
+/** Stages all changes. Returns further warnings by slug. Throws `failed_precondition` if a document is refused or has drifted. */
 export async function stagePlan(
   { organization, byAgent, planned, force }: ApplyArgs,
   pipelines: EventPipelines,
@@ -34,7 +34,7 @@ export async function stagePlan(
   return warnings
 }
 
-/** The plan with all that saving warns of, and refuses: each is staged as an apply would, and thrown away. */
+/** Returns the plan with the warnings and problems of saving. Stages each change as an apply would, and discards it. */
 export async function rehearse(applier: Applier, planned: readonly Planned[], pipelines: EventPipelines): Promise<Planned[]> {
   const work = new StagedWork("plan")
   const rehearsed: Planned[] = []
@@ -64,7 +64,7 @@ async function rehearseOne(
   }
 }
 
-/** Returns all warnings of a pipeline that stays active. */
+/** Returns the warnings of a pipeline that remains active. */
 async function stageOne(
   { organization, byAgent }: Applier,
   { change, given, stored, standing }: Planned,
@@ -93,14 +93,14 @@ async function stageOne(
     return [...change.warnings, ...(await pipelines.dependencyWarnings(organization.id, stored))]
   }
   if (stored?.file) {
-    // Without a digest, so that the file is applied again should it come back.
+    // The digest is empty, so a restored file is applied again.
     const mark = { ...stored.file, digest: "" }
     await pipelines.update(organization, stored.id, { state: "disabled" }, work, stored.revision, { mark }, { byAgent })
   }
   return undefined
 }
 
-/** What to say where others were first more than once. */
+/** Returns the error for an apply that lost to concurrent changes more than once. */
 export async function changedMeanwhile({ details }: AppError, organization: Organization, pipelines: EventPipelines): Promise<AppError> {
   const { id, slug } = details
   const stored = typeof id === "string" ? await pipelines.find(organization.id, id) : undefined
@@ -124,7 +124,7 @@ function refuse(planned: readonly Planned[], force: boolean): void {
   throw new AppError("failed_precondition", message, { reason: "drift", pipelines: names })
 }
 
-/** The document is what the server has: noted as applied, as the revision that it is. */
+/** The document equals the server's. Records it as applied with the current revision. */
 export function remember(organization: Organization, stored: PipelineRecord, mark: AppliedFile, work: UnitOfWork): void {
   const file = { ...mark, applied_revision: stored.revision }
   if (!isDeepStrictEqual(stored.file, file))

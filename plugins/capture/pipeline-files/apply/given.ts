@@ -1,5 +1,5 @@
-// A document as `plan` and `apply` are given it, read as files are at start: its secret is the name of a variable, and
-// what the variable holds comes beside it.
+// A document as sent to `plan` and `apply`, read like a file at start. The document names a variable for its secret; the value of
+// the variable is sent separately.
 import { createHash } from "node:crypto"
 import { z } from "zod"
 import { AnyJson, AppError, slugOf } from "#core"
@@ -19,13 +19,13 @@ export interface ReadDocument {
   /** Without the secret. */
   readonly document: PipelineDocument
   readonly secret: string | undefined
-  /** The variable that the secret is to come from and that is not set. */
+  /** The unset variable that should hold the secret. */
   readonly unset: string | undefined
-  /** What is noted of it when its pipeline is made. */
+  /** File data stored with a new pipeline. */
   readonly mark: AppliedFile
 }
 
-/** Reads the document at a position of the request. Throws AppError `invalid_argument` if it is not a document or holds a secret. */
+/** Reads the document at a position of the request. Throws AppError `invalid_argument` if the document is invalid or holds a secret. */
 export function readGiven({ path, document: given, secret }: GivenDocument, position: number): ReadDocument {
   const inRequest = (field: string) => [`documents.${position}.document`, field].filter(Boolean).join(".")
   const parsed = PipelineDocument.safeParse(given)

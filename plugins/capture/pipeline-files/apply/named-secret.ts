@@ -1,17 +1,17 @@
-// The secret that a document takes from a variable, beside the one that its pipeline has. As with every field, the document
-// is what is to be, unless the server's was changed since: a secret that was rotated there is never gone over unasked.
+// Compares a document's secret from a variable with the pipeline's secret. The document usually wins, as for every field. A
+// secret rotated on the server is overwritten only with `force`.
 import { type PipelineDocument, redacted } from "#core/engine"
 import type { AppliedFile, PipelineRecord, SecretKeeper } from "../../pipelines/index.ts"
 import type { ReadDocument } from "./given.ts"
 import type { FieldChange } from "./plan.ts"
 
 /**
- * `other`: the variable holds another than it did when the document was applied last. `rotated`: the pipeline has another
- * than it had then, and not the one that is given.
+ * `other`: the variable has changed since the last apply. `rotated`: the pipeline's secret was rotated since the last apply, and
+ * differs from the variable.
  */
 export type Standing = "not given" | "missing" | "same" | "other" | "rotated"
 
-/** While one is being rotated out, the secret that stays is the one that counts. */
+/** During a rotation, the secret without an end date counts. */
 export function standingOf({ secret }: Pick<ReadDocument, "secret">, stored: PipelineRecord, keeper: SecretKeeper): Standing {
   if (secret === undefined) return "not given"
   if (hasNoSecret(stored)) return "missing"
@@ -20,19 +20,19 @@ export function standingOf({ secret }: Pick<ReadDocument, "secret">, stored: Pip
   return lasting?.id === stored.file?.applied_secret ? "other" : "rotated"
 }
 
-/** The secret that a pipeline takes with the next apply; undefined where it has it, or none is given. */
+/** Returns the secret to store with the next apply, or undefined if it is unchanged or missing. */
 export function takenSecret({ secret }: Pick<ReadDocument, "secret">, standing: Standing): string | undefined {
   return standing === "same" ? undefined : secret
 }
 
-/** That a secret is taken, without what it is. */
+/** Returns the change of the secret without its value. */
 export function secretChange(standing: Standing): FieldChange[] {
   if (standing === "not given" || standing === "same") return []
   if (standing === "missing") return [{ field: "auth_config.secret", before: "not set", after: "from its variable" }]
   return [{ field: "auth_config.secret", before: redacted, after: redacted }]
 }
 
-/** What to note of the file. A secret that is given and there counts as applied, however it came there. */
+/** Returns the file data to store. A matching secret counts as applied, regardless of its origin. */
 export function markOf(given: ReadDocument, stored: PipelineRecord, standing: Standing): AppliedFile {
   const applied = standing === "same" ? lastingSecret(stored)?.id : stored.file?.applied_secret
   return { ...given.mark, unset: waits(given, stored), applied_secret: applied ?? null }
@@ -42,20 +42,23 @@ function lastingSecret({ secrets }: PipelineRecord): PipelineRecord["secrets"][n
   return secrets.find(({ ends_at }) => ends_at === null)
 }
 
-// A document whose secret is to come from a variable that is not set: its pipeline waits, proposed, with a generated secret
-// that nobody has seen, and takes the secret as soon as the variable is set. As files are at start.
+// The variable of a document's secret may be unset. Its pipeline then stays `proposed` with a generated secret, and takes the
+// secret once the variable is set. Files at start behave the same way.
 
-/** A variable that is gone takes nothing away from a pipeline that has its secret. */
+/** A pipeline with a secret keeps it if the variable is unset later. */
 function waits({ unset }: ReadDocument, stored: PipelineRecord | undefined): boolean {
   return unset !== undefined && (stored === undefined || hasNoSecret(stored))
 }
 
-/** A generated one does not count; that of a pipeline made on the server is somebody's. */
+/**
+ * A secret generated for an unset variable does not count. The secret of a pipeline created on the server does: a sender may use
+ * it.
+ */
 function hasNoSecret({ file, secrets }: PipelineRecord): boolean {
   return file?.unset === true || secrets.length === 0
 }
 
-/** The document given, in the state that it gets while its secret's variable is not set. */
+/** Returns the given document. Its state is `proposed` while its variable is unset. */
 export function wanted(given: ReadDocument, stored: PipelineRecord | undefined): PipelineDocument {
   return waits(given, stored) ? { ...given.document, state: "proposed" } : given.document
 }

@@ -1,5 +1,5 @@
-// What applying a set of documents would do: made, changed field by field, disabled, left as it is; what was changed on
-// the server since the last apply; and what is refused.
+// Plans the effect of a set of documents: created, changed (field by field), disabled, unchanged and refused pipelines. The plan
+// also lists changes on the server since the last apply.
 
 import { isDeepStrictEqual } from "node:util"
 import { z } from "zod"
@@ -21,7 +21,7 @@ const appliedFields = [
   "owner_artifact_id",
 ] as const satisfies readonly (keyof PipelineDocument)[]
 
-/** Two documents field by field: what an apply would change, and what was changed on the server since the last one. */
+/** A changed field of two documents: by an apply, or on the server since the last apply. */
 export const FieldChange = z.object({ field: z.string(), before: AnyJson, after: AnyJson })
 export type FieldChange = z.infer<typeof FieldChange>
 
@@ -31,7 +31,7 @@ function fieldChanges(before: PipelineDocument, after: PipelineDocument): FieldC
     .map((field) => ({ field, before: plain(before[field]), after: plain(after[field]) }))
 }
 
-/** As in JSON: an undefined field is absent. */
+/** Returns the value as in JSON: undefined fields are absent. */
 function plain(value: unknown): z.core.util.JSONType {
   return JSON.parse(JSON.stringify(value ?? null)) as z.core.util.JSONType
 }
@@ -58,20 +58,20 @@ export interface Planned {
   readonly change: PlannedChange
   readonly given: ReadDocument | undefined
   readonly stored: PipelineRecord | undefined
-  /** Of the secret that is given. */
+  /** Comparison of the given secret with the pipeline's. */
   readonly standing: Standing
 }
 
 export interface PlanArgs {
   readonly organization: Caller["organization"]
   readonly documents: readonly GivenDocument[]
-  /** The documents are all there are: pipelines that were applied from others are to be disabled. */
+  /** The documents are complete: pipelines applied from other documents will be disabled. */
   readonly complete: boolean
-  /** Whether the caller may give a pipeline another secret. */
+  /** True if the caller may replace a pipeline's secret. */
   readonly mayRotate: boolean
 }
 
-/** Returns warnings of a plan that gives a stored pipeline another document. */
+/** Returns warnings about a stored pipeline's new document. */
 export type PlanNote = (
   organization: string,
   pipeline: Pick<PipelineRecord, "id" | "slug" | "document">,
@@ -88,7 +88,7 @@ export interface PlanDeps {
   readonly notes?: readonly PlanNote[]
 }
 
-/** Throws AppError `invalid_argument` where two documents have one slug, or one is not a document at all. */
+/** Throws AppError `invalid_argument` if two documents have the same slug or a document is invalid. */
 export async function plan({ organization, documents, complete, mayRotate }: PlanArgs, deps: PlanDeps): Promise<Planned[]> {
   const given = documents.map(readGiven)
   refuseTwins(given)

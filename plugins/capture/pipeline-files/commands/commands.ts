@@ -1,5 +1,5 @@
-// `millrace pipelines …`: the commands of people who keep pipelines in a repository. What they run is loaded when one is
-// called, so that a service does not load it.
+// `millrace pipelines …`: commands for pipelines in a repository. Each command loads its code when called, to keep it out of the
+// service.
 import type { PluginCommand } from "#core"
 import { serviceOptions } from "#core/engine"
 

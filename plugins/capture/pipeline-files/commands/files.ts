@@ -1,4 +1,4 @@
-// Which files a command line means: those named, those in the folders named, or those of the configured folders.
+// Finds the files of a command line: named files, files in named folders, or files in the configured folders.
 import { existsSync, statSync } from "node:fs"
 import { relative, resolve } from "node:path"
 import { CommandProblem } from "#core"
@@ -7,13 +7,13 @@ import { BootError, notUtf8, utf8Text } from "#core/engine"
 import { type FileKind, filesOfKind, ignoredFiles, isTestFile } from "../pipeline-folder.ts"
 
 export interface WantedFiles {
-  /** As given on the command line; none: the configured folders. */
+  /** Arguments of the command line. Empty: the configured folders. */
   readonly given: readonly string[]
   readonly configured: readonly string[]
   readonly kind: FileKind
 }
 
-/** Absolute paths, sorted, each once. Throws BootError or CommandProblem naming what does not exist. */
+/** Returns absolute paths, sorted and without duplicates. Throws BootError or CommandProblem with the names of missing files. */
 export function findFiles({ given, configured, kind }: WantedFiles): string[] {
   const missing: string[] = []
   const found = lookedAt({ given, configured, kind }).flatMap((path) => {
@@ -33,7 +33,7 @@ export function findFiles({ given, configured, kind }: WantedFiles): string[] {
   return [...new Set(found)].sort()
 }
 
-/** Says, on standard error, which files in the folders are not taken although they may be meant. */
+/** Prints ignored files of the folders on standard error, with the reason. */
 export function tellPassedOver(wanted: WantedFiles, terminal: Terminal): void {
   const folders = lookedAt(wanted).filter((path) => statSync(path, { throwIfNoEntry: false })?.isDirectory())
   for (const { path, why } of folders.flatMap((folder) => ignoredFiles(resolve(folder))))
@@ -45,13 +45,13 @@ function lookedAt({ given, configured, kind }: WantedFiles): readonly string[] {
   return kind === "test" ? configured.map(folderOf) : ownFolders(configured)
 }
 
-/** A shell's `pipelines/*.yaml` names the tests beside the pipelines too. */
+/** A shell's `pipelines/*.yaml` also matches the test files. */
 function oneFile(file: string, kind: FileKind): string[] {
   if (kind === "test") return [testOf(file)]
   return isTestFile(file) ? [] : [file]
 }
 
-/** The user's own: what ships with the framework is not a document of theirs, to be checked or applied. */
+/** Returns the user's folders. The shipped documents are not the user's, so commands do not check or apply them. */
 function ownFolders(configured: readonly string[]): readonly string[] {
   const missing = configured.filter((path) => !existsSync(resolve(path)))
   if (configured.length > 0 && missing.length === 0) return configured
@@ -62,30 +62,30 @@ function ownFolders(configured: readonly string[]): readonly string[] {
   )
 }
 
-/** What ends with 2 is not taken for what a pipeline did. Throws CommandProblem where it cannot be read. */
+/** Throws CommandProblem with exit code 2 if the file cannot be read. Other exit codes are results of pipelines. */
 export function readBytes(file: string, reading?: Pick<Reading, "orInput">): Buffer {
   return readGiven(file, { ...reading, shown: shownPath(file), exitCode: 2 })
 }
 
-/** Throws CommandProblem where it cannot be read, or is not UTF-8. */
+/** Throws CommandProblem if the file cannot be read or is not UTF-8. */
 export function readText(file: string, reading?: Pick<Reading, "orInput">): string {
   const text = utf8Text(readBytes(file, reading))
   if (text === undefined) throw new CommandProblem(`${shownPath(file)} cannot be read. ${notUtf8}`, 2)
   return text
 }
 
-/** The user's folder, else the one that ships with the framework. */
+/** Returns the user's folder, or the folder shipped with the framework. */
 export function folderOf(path: string): string {
   const own = resolve(path)
   return existsSync(own) ? own : resolve(frameworkRoot, path)
 }
 
-/** The test beside a pipeline, when a pipeline is named where tests are wanted. */
+/** Returns the test file next to a pipeline file. Test files are returned unchanged. */
 function testOf(file: string): string {
   return isTestFile(file) ? file : file.replace(/\.(ya?ml|json)$/, ".test.$1")
 }
 
-/** As people name it: below the folder they are in where it is. */
+/** Returns the path relative to the current folder, or the whole path if the file is outside. */
 export function shownPath(file: string): string {
   const path = relative(process.cwd(), file)
   return path === "" || path.startsWith("..") ? file : path

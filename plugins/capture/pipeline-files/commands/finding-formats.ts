@@ -1,5 +1,5 @@
-// Findings written out: for people with code frames, as JSON, as SARIF 2.1.0 for code scanning, and as GitHub's workflow
-// commands, which show them on the lines of a pull request.
+// Formats findings as text with code frames, as JSON, as SARIF 2.1.0 for code scanning, and as GitHub workflow commands. GitHub
+// shows the last on the lines of a pull request.
 import { styleText } from "node:util"
 import { rules } from "#core/engine"
 import type { CheckedFile, PlacedFinding } from "./validate.ts"

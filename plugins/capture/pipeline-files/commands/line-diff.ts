@@ -1,10 +1,10 @@
-// Two texts as one: lines that only the first has (-), that only the second has (+), and that both have.
+// Merges two texts into one: lines only in the first (-), lines only in the second (+), and common lines.
 import { styleText } from "node:util"
 import { diffArrays } from "diff"
 import { stringify } from "yaml"
 import type { Json } from "#core"
 
-/** Beyond this many changed lines the comparison costs more than a reader gains: then all of the one stands before the other. */
+/** Bound of the comparison's cost. Above it, the whole first text precedes the whole second text. */
 const maxChanges = 2_000
 
 export function lineDiff(before: readonly string[], after: readonly string[]): string[] {
@@ -17,7 +17,7 @@ export function lineDiff(before: readonly string[], after: readonly string[]): s
   )
 }
 
-/** A value as lines of YAML; a missing one as one line that says so. */
+/** Returns a value as lines of YAML, or a placeholder line if it is undefined. */
 export function yamlLines(value: Json | undefined): string[] {
   if (value === undefined) return ["(nothing)"]
   return stringify(value, { lineWidth: 0 }).trimEnd().split("\n")

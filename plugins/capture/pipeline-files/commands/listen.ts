@@ -1,4 +1,4 @@
-// `millrace pipelines listen`: each accepted event of a running service is sent on to a local server, while developing.
+// `millrace pipelines listen`: forwards each accepted event of a running service to a local server during development.
 import { AppError } from "#core"
 import { print } from "#core/commands"
 import { BootError, type CommandContext } from "#core/engine"
@@ -14,7 +14,7 @@ interface ListenOptions extends RemoteOptions {
 export async function listen(options: ListenOptions, { config, terminal }: CommandContext): Promise<undefined> {
   if (!URL.canParse(options.forward)) throw new BootError([`--forward: "${options.forward}" is not an absolute URL.`])
   const remote = await openRemote(options, config().data_dir, terminal)
-  // One whose deferred steps were mended is told of again.
+  // An event is announced again after a repair of its deferred steps.
   const forwarded = new Set<string>()
   await hearEvents({
     remote,
@@ -24,17 +24,17 @@ export async function listen(options: ListenOptions, { config, terminal }: Comma
     heard: async (event) => {
       if (event.status !== "accepted" || !wanted(event, options) || forwarded.has(event.id)) return
       forwarded.add(event.id)
-      // The first one was sent on; a repeat is answered as it was, and does nothing.
+      // The original was forwarded. The service replies to a repeat with the first reply and runs no steps.
       if (event.repeat_of) return print(terminal, `${eventLine(event)}  not forwarded`)
       print(terminal, `${eventLine(event)}  → ${await forward(event, remote, options.forward)}`)
     },
   })
 }
 
-/** Headers that belong to the connection that an event came over. */
+/** Headers of the original connection. */
 const ownHeaders = new Set(["host", "content-length", "connection", "accept-encoding", "transfer-encoding"])
 
-/** The event's own body and headers, less its proof, with what the service knows of it. Says what became of it. */
+/** Forwards the event's body and headers without its credential, and adds headers of the service. Returns the result as text. */
 async function forward(event: LiveEvent, remote: Remote, url: string): Promise<string> {
   try {
     const kept = await remote.payload(event.pipeline, event.id)

@@ -1,5 +1,5 @@
-// The events of a running service as they come: the live channel `executions`. What happens while the connection is lost
-// comes after it, once.
+// Subscribes to the live channel `executions` of a running service. Events missed during a lost connection arrive after the
+// reconnect, once each.
 import { styleText } from "node:util"
 import { AppError } from "#core"
 import { connectLive, printError, type Terminal } from "#core/commands"
@@ -12,9 +12,9 @@ export interface LiveEvent {
   readonly cause: string
   readonly received_at: string
   readonly is_test: boolean
-  /** Of a failed one, the step that failed. */
+  /** The failed step, if an execution failed. */
   readonly step: string | null
-  /** The execution that this event repeats, or runs again. */
+  /** The original of a repeat or replay. */
   readonly repeat_of: string | null
   readonly replay_of: string | null
 }
@@ -22,11 +22,11 @@ export interface LiveEvent {
 export interface LiveEventsArgs {
   readonly remote: Remote
   readonly terminal: Terminal
-  /** Called for one event after the other, never two at once. */
+  /** Called for one event at a time. */
   readonly heard: (event: LiveEvent) => Promise<void> | void
-  /** The only pipelines whose events are wanted; all where there is none. */
+  /** Slugs of the wanted pipelines. Empty: all pipelines. */
   readonly pipelines?: readonly string[] | undefined
-  /** Said once events are being heard. */
+  /** Printed after the subscription starts. */
   readonly greeting: string
 }
 
@@ -34,7 +34,7 @@ export interface LiveEventsArgs {
 export async function hearEvents({ remote, terminal, heard, greeting, pipelines = [] }: LiveEventsArgs): Promise<void> {
   const { url, key: token, organization } = remote
   await remote.reach()
-  // A name that is not there would be listened to for ever.
+  // Fail early: a wrong slug would never receive an event.
   for (const slug of pipelines) await remote.call("GET", `/v1/event-pipelines/${encodeURIComponent(slug)}`)
   const say = (text: string) => printError(terminal, styleText("dim", text))
   let lost = false

@@ -1,5 +1,5 @@
-// A running service as these commands use it: over REST, with a key. Which one, and with which key, is what every command
-// says: given, or of a profile, or the local service with its own key (data/bootstrap.json).
+// A running service, called over REST with a key. The address and key come from options, a profile, or the local service's
+// data/bootstrap.json. Every command prints the chosen service.
 import { AppError, CommandProblem, slugOf } from "#core"
 import { chosenTarget, parsedJson, type ServiceOptions, type Target, type Terminal } from "#core/commands"
 import type { ErrorCode, ErrorDetails, PipelineDocument } from "#core/engine"
@@ -41,8 +41,8 @@ export class Remote {
   }
 
   /**
-   * Throws AppError as the service said, or `unavailable` where there is none; CommandProblem where what answers is no
-   * Millrace: its answer is not an object, or has no field `has`.
+   * Throws the AppError of the service, or `unavailable` without a response. Throws CommandProblem if the response is not from a
+   * Millrace service: not an object, or without the field `has`.
    */
   async call<T extends object>(method: string, path: string, body?: unknown, has?: keyof T & string): Promise<T> {
     const headers: Record<string, string> = { authorization: `Bearer ${this.key}` }
@@ -64,7 +64,7 @@ export class Remote {
     })
   }
 
-  /** Throws AppError `unavailable` where nothing answers. */
+  /** Throws AppError `unavailable` if the service does not respond. */
   async reach(): Promise<void> {
     const response = await fetch(`${this.url}/healthz`).catch(this.#unreachable)
     await response.body?.cancel()
@@ -85,7 +85,7 @@ export class Remote {
     return this.call("GET", `/v1/event-pipelines/${encodeURIComponent(slug)}/executions/${encodeURIComponent(execution)}`)
   }
 
-  /** All there are, newest first, read as they are asked for. */
+  /** Yields all executions, newest first, and reads pages on demand. */
   async *executions(slug: string): AsyncGenerator<ExecutionSummary> {
     let cursor = ""
     do {
@@ -98,7 +98,7 @@ export class Remote {
   }
 }
 
-/** Says on standard error which service it is. Throws CommandProblem without a key for it. */
+/** Prints the chosen service on standard error. Throws CommandProblem without a key for it. */
 export async function openRemote(options: RemoteOptions, dataDir: string, terminal: Terminal): Promise<Remote> {
   return new Remote(await chosenTarget(options, dataDir, terminal))
 }

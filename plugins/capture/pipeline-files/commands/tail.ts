@@ -1,4 +1,4 @@
-// `millrace pipelines tail`: a running service's events as they come, one line each.
+// `millrace pipelines tail`: prints live events of a running service, one line each.
 import { styleText } from "node:util"
 import { print } from "#core/commands"
 import type { CommandContext } from "#core/engine"

@@ -1,17 +1,17 @@
-// Fields of the event that templates read and no event had. They render to nothing, without an error: a misspelt name
+// Finds event fields read by templates but absent from all events. Such fields render empty without an error, so a misspelt name
 // looks like an empty value.
 import type { Json } from "#core"
 import type { JournalEntry, PlacedRead } from "#core/engine"
 
-/** Keys that Liquid has for lists and texts. */
+/** Liquid's built-in keys of lists and texts. */
 const ofLiquid = ["size", "first", "last"]
 
 export class UnmetReads {
-  /** By name, with the places that read it. */
+  /** Places that read a field, by the field's name. */
   readonly #left = new Map<string, PlacedRead[]>()
   #events = 0
 
-  /** One before the filter `default` may find nothing. */
+  /** Ignores reads with the filter `default`: their field may be absent. */
   constructor(reads: readonly PlacedRead[]) {
     for (const read of reads) {
       if (read.root !== "event" || read.path.length === 0 || read.hasDefault) continue
@@ -20,7 +20,7 @@ export class UnmetReads {
     }
   }
 
-  /** Takes out what the event of this entry has; all of it where the entry holds only a cut text of the event. */
+  /** Removes the fields of this entry's event. Removes all fields if the entry holds only a cut text of the event. */
   see({ verdict, status, transformed }: JournalEntry): void {
     if (!verdict.ok || status === "rejected" || transformed === null) return
     if (typeof transformed !== "object") this.#left.clear()
@@ -28,7 +28,7 @@ export class UnmetReads {
     for (const [name, [read]] of this.#left) if (read && has(transformed, read.path)) this.#left.delete(name)
   }
 
-  /** One line a field, which begins as given. */
+  /** Returns one line per field, with `start` as the beginning. */
   notes(start: string): string[] {
     if (this.#events === 0) return []
     return [...this.#left].map(([name, reads]) => {
@@ -42,7 +42,7 @@ function nameOf({ root, path }: PlacedRead): string {
   return [root, ...path].join(".")
 }
 
-/** Null is there. */
+/** A null field counts as present. */
 function has(event: Json, path: readonly (string | number)[]): boolean {
   let at: Json | undefined = event
   for (const key of path) {

@@ -1,4 +1,4 @@
-// `millrace pipelines validate`: compiles files without a service and tells everything that is wrong with them.
+// `millrace pipelines validate`: compiles files without a service and reports all findings.
 
 import { writeFileSync } from "node:fs"
 import { allDone, CommandProblem } from "#core"
@@ -19,10 +19,10 @@ export interface CheckedFile {
   readonly findings: readonly PlacedFinding[]
 }
 
-/** Under way at once: while the sandbox's child compiles one schema, the rest of other documents is compiled here. */
+/** Files compiled concurrently: other documents compile here while the sandbox's child process compiles a schema. */
 const atOnce = 24
 
-/** Each file with its findings in the order of their lines, and then those that it has only beside the others. */
+/** Returns each file with its findings in line order, followed by findings across several files. */
 export async function validateFiles(files: readonly string[], compiler: LocalCompiler): Promise<CheckedFile[]> {
   const compiled: (CheckedFile & FileAmongOthers)[] = []
   const left = files.entries()
@@ -50,7 +50,7 @@ async function compileFile(file: string, compiler: LocalCompiler): Promise<Check
     ok: compilation.ok,
     findings: compilation.findings.map((finding) => placedIn(text, finding)),
     document,
-    // The whole graph would be held for every file until the last one is read.
+    // A whole graph per file would stay in memory until the last file is read.
     graph: graph && { upserts: graph.upserts, writesTo: graph.writesTo },
   }
 }
@@ -60,7 +60,7 @@ export function placedIn(text: string, finding: Finding): PlacedFinding {
   return { ...finding, line, column, frame: codeFrame(text, { line, column }) }
 }
 
-/** `millrace pipelines validate`: which files, and where the report goes. */
+/** `millrace pipelines validate`: finds the files and writes the report. */
 export async function validate(
   options: { format: FindingFormat; output?: string },
   { args: given, config, root, terminal, end }: CommandContext,

@@ -1,4 +1,4 @@
-// Pipelines from a repository: what applying a set of documents would do, and doing it, in one commit.
+// Plans and applies a set of documents from a repository, in one commit.
 import { z } from "zod"
 import { type Caller, callerKind, defineOperation, roleAtLeast, Store } from "#core"
 import { PipelineEngine } from "#core/engine"

@@ -60,12 +60,12 @@ function marks({ when, forEach }: Step): string {
   return `${when ? "<br/>(conditional)" : ""}${forEach ? "<br/>(for each)" : ""}`
 }
 
-/** Some ids, such as `end`, are words of Mermaid's own. */
+/** Adds a prefix because some IDs, such as `end`, are keywords of Mermaid. */
 function nameOf(id: string): string {
   return `s_${id}`
 }
 
-// A graph for the terminal: the steps in the order in which they can run, split at the reply, with what each waits for.
+// A graph for the terminal: steps in their possible order, split at the reply, with the dependencies of each step.
 
 function graphText(name: string, graph: Graph): string {
   const handlers = new Set(graph.handlers.values())
@@ -93,7 +93,7 @@ function beginning({ needs }: Step): string {
   return needs.length > 0 ? `after ${needs.join(", ")}` : "at once"
 }
 
-/** A handler waits for a step to fail, and has its own side of the reply. */
+/** Returns the start condition of a handler: a failed step. A handler has its own side of the reply. */
 function handling({ id, deferred }: Step, { immediate, deferred: later }: Graph): string {
   const served = [...immediate, ...later].flatMap((step) =>
     typeof step.onError === "object" && step.onError.handler === id ? [step.id] : [],

@@ -1,4 +1,4 @@
-// `millrace pipelines plan` and `apply`: files against a running service.
+// `millrace pipelines plan` and `apply`: compare files with a running service, and apply them.
 import { CommandProblem } from "#core"
 import { type LocalCompiler, openCompiler, print, printError, Rehearsal, type Terminal } from "#core/commands"
 import { BootError, type CommandContext, type CoreConfig, PipelineDocument, parseText } from "#core/engine"
@@ -44,7 +44,7 @@ export async function apply(options: PlanOptions, context: CommandContext): Prom
   })
 }
 
-/** Throws CommandProblem where folders without a file would disable all that was applied before, unless forced. */
+/** Throws CommandProblem if empty folders would disable all applied pipelines, unless `force` is set. */
 async function planOf(documents: LocalDocuments, remote: Remote, { force = false }: PlanOptions): Promise<Plan> {
   const plan = await remote.call<Plan>("POST", "/v1/event-pipelines/plan", bodyOf(documents), "changes")
   const gone = plan.changes.filter(({ action }) => action === "disable").map(({ slug }) => slug)
@@ -106,7 +106,7 @@ async function replayAll(
   }
 }
 
-/** Of each pipeline; they are read and run one by one. */
+/** Bound per pipeline. Events are read and run one by one. */
 const maxReplayed = 10_000
 
 function countOf(text: string): number {
@@ -115,8 +115,8 @@ function countOf(text: string): number {
   throw new BootError([`--replay takes a number from 1 to ${maxReplayed}, not "${text}".`])
 }
 
-// The files that are planned or applied: compiled here first, so that what is wrong is told with its lines, then sent as
-// they are, each with what the variable of its secret holds.
+// Files to plan or apply. They are compiled locally first, for errors with line numbers. Each is then sent unchanged, with the
+// value of its secret's variable.
 
 interface SentDocument {
   readonly path: string
@@ -127,7 +127,7 @@ interface SentDocument {
 interface LocalDocuments {
   readonly sent: readonly SentDocument[]
   readonly bySlug: ReadonlyMap<string, PipelineDocument>
-  /** No file was named: these are all there are. */
+  /** True if the command line names no file: the documents are complete. */
   readonly complete: boolean
 }
 

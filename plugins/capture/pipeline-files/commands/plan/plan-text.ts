@@ -1,4 +1,4 @@
-// A plan for the terminal: one line a pipeline, and below it what changes field by field.
+// Formats a plan for the terminal: one line per pipeline, followed by its changed fields.
 import { isDeepStrictEqual, styleText } from "node:util"
 import type { Json } from "#core"
 import { lineDiff, yamlLines } from "../line-diff.ts"
@@ -27,7 +27,7 @@ export interface Plan {
 
 const signs = { create: "+", change: "~", disable: "-", unchanged: "=", refused: "!" } as const
 const colours = { create: "green", change: "yellow", disable: "red", unchanged: "dim", refused: "red" } as const
-/** What was done, where the plan was carried out. */
+/** Actions in the past tense, for an applied plan. */
 const done = { create: "created", change: "changed", disable: "disabled", unchanged: "unchanged", refused: "refused" } as const
 
 export function planText({ changes }: Plan, { applied = false }: { applied?: boolean } = {}): string {
@@ -60,7 +60,7 @@ function changeText({ slug, path, action, changes, drift, needs_force, problems,
 function fieldLines({ field, before, after }: FieldChange): string[] {
   const plain = (value: Json) =>
     value === null || typeof value === "number" || typeof value === "boolean" || (typeof value === "string" && !value.includes("\n"))
-  // What is redacted is told alike on both sides.
+  // Redacted values look the same on both sides.
   if (isDeepStrictEqual(before, after)) return [`${field}: changed`]
   if (plain(before) && plain(after)) return [`${field}: ${shown(before)} → ${shown(after)}`]
   return [`${field}:`, ...lineDiff(yamlLines(before), yamlLines(after)).map((line) => `  ${line}`)]

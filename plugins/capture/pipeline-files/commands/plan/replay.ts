@@ -1,5 +1,5 @@
-// What a changed document makes of events that really came: the last journalled ones run dry through the document that
-// the service has and the one of the file, here, and what differs is shown. Nothing is sent or written anywhere.
+// Replays recent journalled events through the service's document and the file's document, and shows the differences. Both run
+// dry on this machine, without calls or writes.
 import { styleText } from "node:util"
 import { AppError, type Json } from "#core"
 import { PipelineHarness, type Rehearsal } from "#core/commands"
@@ -10,9 +10,9 @@ import type { Remote } from "../remote.ts"
 export interface ReplayedPipeline {
   readonly slug: string
   readonly events: number
-  /** Journal entries read to find them: repeats and replays of others too. */
+  /** Journal entries read for the search, including repeats and replays. */
   readonly scanned: number
-  /** Of those, events whose payload is no longer kept, or never was: what did not verify. */
+  /** Scanned events without a stored payload: expired, or never stored because verification failed. */
   readonly without_payload: number
   readonly differing: readonly { readonly execution: string; readonly before: Json; readonly after: Json }[]
 }
@@ -56,12 +56,15 @@ export async function replayPipeline({ slug, document, count, remote, rehearsal 
   return { slug, events, scanned: looked, without_payload: missing, differing }
 }
 
-/** So many entries that cannot be replayed do not keep the others from being found, and a journal of nothing else has an end. */
+/**
+ * Returns the maximum number of scanned entries. The search passes over many entries without a payload, but ends in a journal
+ * full of them.
+ */
 function maxLookedThrough(count: number): number {
   return 10 * count + 1_000
 }
 
-/** What the resource shows, as the document that made it. */
+/** Returns the document of a pipeline resource. */
 function documentOf(resource: Record<string, unknown>): Record<string, unknown> {
   const { auth_config, ...rest } = Object.fromEntries(
     Object.keys(PipelineDocument.shape).flatMap((key) => (key in resource ? [[key, resource[key]]] : [])),
@@ -70,7 +73,10 @@ function documentOf(resource: Record<string, unknown>): Record<string, unknown> 
   return { ...rest, auth_config: config }
 }
 
-/** Made so that its datasets are there, and then the same pipeline to templates and rows, whichever document it has. */
+/**
+ * Creates the pipeline together with its datasets. Then restores its slug and name, so both documents look the same to templates
+ * and rows.
+ */
 async function tried(harness: PipelineHarness, document: PipelineDocument, slug: string): Promise<StoredPipeline> {
   const { stored } = await harness.make(document)
   return { ...stored, slug, document: { ...stored.document, name: document.name } }
@@ -98,7 +104,7 @@ async function outcomeOf(rehearsal: Rehearsal, pipeline: StoredPipeline, event: 
   }
 }
 
-/** Durations differ each time; ids of messages and of the pipeline say nothing. */
+/** Removes durations and message IDs: they differ in every run. */
 function plain(value: unknown): Json {
   return JSON.parse(JSON.stringify(value, (key, one: unknown) => (key === "duration_ms" || key === "message_id" ? undefined : one))) as Json
 }
@@ -120,7 +126,7 @@ function pipelineText({ slug, events, scanned, without_payload, differing }: Rep
   return [differing.length > 0 ? styleText("yellow", counts) : counts, ...shown, ...more].join("\n")
 }
 
-/** The lines that differ, with the line that each stands under. */
+/** Returns the changed lines, each with its parent line. */
 function changedLines(lines: readonly string[]): string[] {
   return lines.filter((line, index) => !line.startsWith("  ") || lines[index + 1]?.startsWith("  ") === false)
 }

@@ -1,4 +1,5 @@
-// `millrace pipelines run`: one event through a document and the real engine, each stage shown; nothing is sent anywhere.
+// `millrace pipelines run`: runs one event through a document with the real engine and shows each stage. Outgoing mail and calls
+// are captured.
 import { z } from "zod"
 import { CommandProblem } from "#core"
 import {
@@ -54,7 +55,7 @@ export async function run(options: RunOptions, { args: [file = ""], config, root
   }
 }
 
-/** The exit code. */
+/** Returns the exit code. */
 async function tell(
   rehearsal: Rehearsal,
   { document, reads }: Extract<ReadPipeline, { document: PipelineDocument }>,
@@ -76,18 +77,18 @@ async function tell(
   return outcome.entry.status === "accepted" ? 0 : 1
 }
 
-/** Marks the responses as canned, not another system's. */
+/** Marks the responses as canned. */
 function asShown(outcome: EventOutcome): object {
   return outcome.calls.length === 0 ? outcome : { ...outcome, made_up: { every_call_was_answered: madeUpAnswer } }
 }
 
-/** An RFC 3339 time as it was given. Throws CommandProblem. */
+/** Returns the RFC 3339 time unchanged. Throws CommandProblem. */
 function timeGiven(option: string, text: string): string {
   if (z.iso.datetime({ offset: true }).safeParse(text).success) return text
   throw new CommandProblem(`${option} takes an RFC 3339 time, such as 2026-01-15T09:30:00Z, not "${text}".`, 2)
 }
 
-/** undefined where a running service has it. */
+/** Returns undefined if the event must be read from a running service. */
 function filedEvent({ event, body, fromExecution }: RunOptions): Taken | undefined {
   const named = [event, body, fromExecution].filter((one) => one !== undefined)
   if (named.length !== 1) throw new CommandProblem("Give one event: --event FILE, --body FILE, or --from-execution ID.", 2)
@@ -97,21 +98,21 @@ function filedEvent({ event, body, fromExecution }: RunOptions): Taken | undefin
 
 async function takeExecution({ fromExecution = "" }: RunOptions, document: PipelineDocument, remote: Remote): Promise<Taken> {
   const kept = await remote.payload(slugOfDocument(document), fromExecution)
-  // A stored payload has no proof, and its body is JSON for every content type.
+  // A stored payload has no credential, and its body is JSON for every content type.
   const headers = { ...kept.headers, "content-type": "application/json" }
   const query = Object.fromEntries(Object.entries(kept.query).map(([name, value]) => [name, String(value)]))
   const sent: SentEvent = { method: "POST", headers, query, body: Buffer.from(kept.body), signWith: { secret: "" } }
   return { sent, kind: "execution", at: kept.received_at }
 }
 
-// Whether an event comes with the proof that its sender gave it. Such a one is held against the document's own secret, as
-// the service would; any other is signed here, with a secret made for the try.
+// An event may carry its sender's own signature or secret. The service's rules then verify it with the document's own secret.
+// Other events are signed here with a test secret.
 
 interface Proving {
   readonly sent: SentEvent
-  /** For the pipeline; undefined: a test secret. */
+  /** Secret for the pipeline. Undefined: a test secret. */
   readonly secret: string | undefined
-  /** Why it may not verify with any secret. */
+  /** Explains why verification may fail with any secret. */
   readonly remark: string | undefined
 }
 
@@ -136,7 +137,10 @@ async function provingOf({ harness, document, taken, env }: ProvingArgs): Promis
   return { sent: own, secret, remark: secret === undefined ? unset : undefined }
 }
 
-/** Of an event that is written by hand, single parts may be given; a captured one has what it has. */
+/**
+ * Returns true if the event carries its own credential. A handwritten event may have only some parts of the credential; a
+ * captured event is used unchanged.
+ */
 async function hasOwnProof(harness: PipelineHarness, document: PipelineDocument, { sent, kind }: ProvingArgs["taken"]): Promise<boolean> {
   if (kind === "execution" || (sent.signWith && sent.signWith.secret !== "")) return false
   const names = await harness.proofNames(document, sent)

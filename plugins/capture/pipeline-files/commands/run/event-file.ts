@@ -1,4 +1,4 @@
-// The file that `run` takes an event from: an event as tests write it, a captured request, or simply a body.
+// Reads the event file of `run`: an event in the format of tests, a captured request, or a plain body.
 import { dirname, resolve } from "node:path"
 import { z } from "zod"
 import { CommandProblem } from "#core"
@@ -9,17 +9,17 @@ import { requestOf } from "../test/fixtures.ts"
 
 export interface Taken {
   readonly sent: SentEvent
-  /** What the file was taken for, or a journalled execution. */
+  /** Detected content of the file, or a journalled execution. */
   readonly kind: "body" | "event" | "captured" | "execution"
-  /** RFC 3339; undefined: now. */
+  /** RFC 3339. Undefined: now. */
   readonly at?: string
 }
 
 const Envelope = z.strictObject({ ...EventDocument.shape, method: z.string().min(1).optional(), url: z.string().min(1).optional() })
 
 /**
- * JSON or YAML. An event or a captured request has no fields but theirs, and more than a text as `body`: `{ "body":
- * "Hello" }` is itself a body. Throws CommandProblem when it cannot be read.
+ * Reads JSON or YAML. An event or a captured request has only known fields, and more than a text `body`: `{ "body": "Hello" }` is
+ * itself a body. Throws CommandProblem if the file cannot be read.
  */
 export function readEventFile(file: string): Taken {
   const value = parsed(file)
@@ -34,7 +34,7 @@ export function readEventFile(file: string): Taken {
   return { sent, kind: captured ? "captured" : "event" }
 }
 
-/** The whole file as what is sent, byte by byte. */
+/** Reads the whole file as the body, unchanged. */
 export function readBodyFile(file: string): Taken {
   const type = /\.(txt|csv|xml)$/.test(file) ? "text/plain" : "application/json"
   const sent = { method: "POST", headers: { "content-type": type }, query: {}, body: readBytes(file, { orInput: true }) }
@@ -59,7 +59,7 @@ function bodyOf(value: unknown): SentEvent {
   return requestOf({ body: value as EventDocument["body"], headers: {}, query: {}, signed: true }, "")
 }
 
-/** Of a URL as a server sees it, whole or from its path on; the whole one is what some senders sign. */
+/** Reads a URL in a server's form: absolute, or only path and query. Some senders sign the absolute URL. */
 function addressOf(url: string): { whole: string | undefined; query: Record<string, string> } {
   const read = URL.parse(url, "https://relative.invalid")
   return { whole: URL.canParse(url) ? url : undefined, query: Object.fromEntries(read?.searchParams ?? []) }

@@ -1,4 +1,4 @@
-// The story of one event, stage by stage, for the terminal.
+// Formats one event for the terminal, stage by stage.
 import { styleText } from "node:util"
 import type { Json } from "#core"
 import { asJson, type EventOutcome, type SentEvent } from "#core/commands"
@@ -6,7 +6,7 @@ import { previewOfValue } from "#core/engine"
 import { lineDiff, yamlLines } from "../line-diff.ts"
 import type { Taken } from "./event-file.ts"
 
-/** What every call is answered in a try, as no system is asked. */
+/** Response to every outgoing call, because `run` contacts no other system. */
 export const madeUpAnswer = { status: 200, headers: { "content-type": "application/json" }, body: "{}" }
 
 export function storyOf(
@@ -44,7 +44,7 @@ function understood(sent: SentEvent, { entry }: EventOutcome): string[] {
   const logs = entry.logs.map(({ level, text }) => stage("log", level === "error" ? bad(oneLine(text)) : oneLine(text)))
   if (problems.length > 0 || entry.cause.startsWith("transform_")) return [...schema, ...logs]
   const body = sent.headers["content-type"] === "application/x-www-form-urlencoded" ? formOf(sent) : asJson(sent.body.toString("utf8"))
-  // Cut as the entry is, so that the difference is the transform's alone.
+  // Cut like the entry, so the diff shows only the transform's changes.
   const before = previewOfValue(body, JSON.stringify(body))
   if (entry.transformed === null) return [...schema, ...logs, stage("transform", "null: accepted, no step runs", entry.timings["sandbox"])]
   const diff = lineDiff(yamlLines(before), yamlLines(entry.transformed)).map((line) => `    ${line}`)
@@ -79,7 +79,7 @@ function saidOf({ state, result, error, skipped_after }: EventOutcome["entry"]["
 
 const madeUp = styleText("yellow", " (made up: nothing was sent)")
 
-/** The answer as a step's result holds it. */
+/** Returns true if the step's result is the canned response. */
 function isMadeUp(result: Json): boolean {
   const { status, body } = (result ?? {}) as { status?: Json; body?: Json }
   return status === madeUpAnswer.status && JSON.stringify(body) === madeUpAnswer.body
@@ -116,7 +116,7 @@ function shown(value: Json): string {
   return text.length > 300 ? `${text.slice(0, 300)}…` : text
 }
 
-/** A script's text, without what a terminal would take for a command. */
+/** Returns a script's text without control characters, which a terminal could run as commands. */
 function oneLine(text: string): string {
   return text.replaceAll(/\p{Cc}+/gu, " ")
 }

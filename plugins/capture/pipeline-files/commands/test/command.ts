@@ -1,5 +1,5 @@
-// `millrace pipelines test`: the real engine, without a server and a network. Exit code 0 when all passed, 1 when a test
-// failed, 2 when a file could not be run.
+// `millrace pipelines test`: runs tests with the real engine, without a server or network. Exit codes: 0 if all tests passed, 1
+// if a test failed, 2 if a file could not run.
 import { existsSync, statSync, watch, writeFileSync } from "node:fs"
 import { dirname, join, resolve } from "node:path"
 import { isStartedAgain, type LocalCompiler, openCompiler, print, printError, Rehearsal, startedAgain, type Terminal } from "#core/commands"
@@ -16,7 +16,7 @@ export async function test(
   const plugins = settings.plugins.paths.map((path) => resolve(root, path)).filter((path) => existsSync(path))
   if (options.watch && plugins.length > 0 && !isStartedAgain())
     return void end(await startedAgain({ folders: plugins, command: process.argv.slice(1) }))
-  // Threads and children would report what they import among their own messages.
+  // Otherwise threads and child processes would mix reports of their imports into their own messages.
   delete process.env["WATCH_REPORT_DEPENDENCIES"]
   const wanted = { given, configured: settings.pipelines.paths, kind: "test" } as const
   tellPassedOver(wanted, terminal)
@@ -29,7 +29,7 @@ export async function test(
   const rehearsal = await Rehearsal.open({ config: settings, root })
   const named = given.length > 0 ? given : settings.pipelines.paths.map(folderOf)
   const changes = new Changes()
-  // Before they are looked for: what changes during the first run is run again.
+  // Watch before the search, so changes during the first run start another run.
   if (options.watch) changes.watch(foldersOf(named))
   try {
     const results = await runAll(files(), rehearsal, compiler)
@@ -55,7 +55,7 @@ async function runAll(files: readonly string[], rehearsal: Rehearsal, compiler: 
   return results
 }
 
-/** Where a test may come to be that is not there yet: the folders named, and those of the files named. */
+/** Returns folders that may receive new tests: the named folders, and the folders of the named files. */
 function foldersOf(named: readonly string[]): string[] {
   return named.map((path) => (statSync(path, { throwIfNoEntry: false })?.isDirectory() ? resolve(path) : dirname(resolve(path))))
 }
@@ -69,7 +69,7 @@ interface Watched {
   readonly terminal: Terminal
 }
 
-/** Runs until stopped. Runs only the files again that a change concerns. */
+/** Runs until stopped. A change reruns only the affected files. */
 async function watchAndRun({ first, changes, files, rehearsal, compiler, terminal }: Watched): Promise<void> {
   const known = new Map(first.map((result) => [result.path, result]))
   changes.watch(first.flatMap((result) => result.sources).map((file) => dirname(file)))
@@ -89,7 +89,7 @@ async function watchAndRun({ first, changes, files, rehearsal, compiler, termina
   }
 }
 
-// What changes in some folders, for `test --watch`: nothing is lost that changes while nobody waits for it.
+// Collects changes in folders for `test --watch`. Changes between two calls of `next` are also reported.
 
 /** Editors write a file in several steps. */
 const settledMs = 50
@@ -101,7 +101,7 @@ export class Changes {
   #due = false
   #wake = () => {}
 
-  /** Looks at these folders too from now on; passes over what is not there. */
+  /** Also watches these folders. Skips missing folders. */
   watch(folders: Iterable<string>): void {
     for (const folder of folders) {
       if (this.#folders.has(folder) || !existsSync(folder)) continue
@@ -114,7 +114,7 @@ export class Changes {
     }
   }
 
-  /** The files that have changed since it was asked last, as soon as there are some; undefined once it was stopped. */
+  /** Waits for changes. Returns the files changed since the last call, or undefined after a stop. */
   async next(): Promise<ReadonlySet<string> | undefined> {
     while (!this.#due && !this.#stop.signal.aborted) await new Promise<void>((resolve) => (this.#wake = resolve))
     if (this.#stop.signal.aborted) return undefined

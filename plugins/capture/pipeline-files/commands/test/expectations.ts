@@ -1,4 +1,4 @@
-// What one event left behind, held against what its test expects of it.
+// Compares the effects of one event with the expectations of its test.
 import type { Json } from "#core"
 import { asJson, type Difference, differences, type EventOutcome, type Expectations, type HarnessRow } from "#core/commands"
 import type { OutgoingCall, OutgoingMail } from "#core/engine"
@@ -13,7 +13,7 @@ export function unmet(expect: Expectations, outcome: EventOutcome): Difference[]
   check(expect.status, entry.status, "status")
   check(plain(expect.response), plain({ ...response, headers: { ...response.headers } }), "response")
   if (expect.rows) {
-    // Named as in the pipeline: `leads`, or `acme.leads`.
+    // Dataset names in the style of pipelines: `leads` or `acme.leads`.
     const expected = Object.fromEntries(Object.entries(expect.rows).map(([dataset, values]) => [bareDataset(dataset), values]))
     check(named(expected, rows), byDataset(rows, Object.keys(expected)), "rows")
   }
@@ -28,7 +28,7 @@ export function unmet(expect: Expectations, outcome: EventOutcome): Difference[]
   return found
 }
 
-/** As data of its own, fields that are undefined left out. */
+/** Returns a JSON copy, without undefined fields. */
 function plain(value: unknown): Json | undefined {
   return value === undefined ? undefined : (JSON.parse(JSON.stringify(value)) as Json)
 }

@@ -1,5 +1,5 @@
-// What the world answers in a test: other systems by the beginning of their URL, integrations by the path below their
-// base, and a mail server that may refuse at first.
+// Canned responses of a test: for other systems by URL prefix, for integrations by path below their base URL. The mail server may
+// refuse the first messages.
 
 import { join } from "node:path"
 import { AppError } from "#core"
@@ -31,7 +31,7 @@ function answering({ method, answers, answer }: Fixture, url: string): CapturedO
   }
 }
 
-/** The same URL, or one below it: `/leads` answers `/leads?x=1` and `/leads/7`, not `/leadsheet`. */
+/** Matches the same URL or a URL below it: `/leads` matches `/leads?x=1` and `/leads/7`, not `/leadsheet`. */
 function begins(url: string, start: string): boolean {
   return url === start || (url.startsWith(start) && (start.endsWith("/") || /^[/?#]/.test(url.slice(start.length))))
 }
@@ -42,7 +42,7 @@ function answerOf({ status, headers, json, body, fails }: CannedAnswer) {
   return { status, headers: { "content-type": "application/json", ...headers }, body: JSON.stringify(json) }
 }
 
-/** `folder` is what `body_file` is relative to. Throws CommandProblem when that cannot be read. */
+/** `body_file` is relative to `folder`. Throws CommandProblem if the file cannot be read. */
 export function requestOf(event: EventDocument, folder: string): SentEvent {
   const { body, type } = bodyOf(event, folder)
   const headers: Record<string, string> = type === undefined ? {} : { "content-type": type }

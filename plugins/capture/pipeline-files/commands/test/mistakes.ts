@@ -1,5 +1,5 @@
-// What a test file may get wrong beyond its fields: tests without an expectation, unknown matchers, missing
-// bodies. Found before anything runs, with their places.
+// Checks test files beyond their schema: missing expectations, unknown matchers, missing bodies. All mistakes are reported with
+// their places before the first test runs.
 import { statSync } from "node:fs"
 import { join } from "node:path"
 import type { z } from "zod"
@@ -13,7 +13,7 @@ export interface Mistake {
   readonly message: string
 }
 
-/** What is wrong with the fields themselves: `issues` are those of the file's schema. */
+/** Returns mistakes for schema issues of the file. */
 export function fieldMistakes(issues: readonly z.core.$ZodIssue[], value: unknown): Mistake[] {
   return schemaProblems({ schema: TestFile, value, issues }, "").map((mistake) =>
     /\/answers?(\/\d+)?\/body$/.test(mistake.pointer) && mistake.message.startsWith("Expected a string")
@@ -22,7 +22,7 @@ export function fieldMistakes(issues: readonly z.core.$ZodIssue[], value: unknow
   )
 }
 
-/** `folder` is what `body_file` is relative to. */
+/** `body_file` is relative to `folder`. */
 export function mistakesIn({ tests }: TestFile, folder: string): Mistake[] {
   return tests.flatMap((test, index) => {
     const pointer = childPointer("/tests", index)

@@ -1,5 +1,4 @@
-// Reads a test file and the pipelines that it names. What is wrong is a list of findings with their places, in whichever
-// file they are.
+// Reads a test file and its pipelines. Problems of all files are returned as findings with their places.
 import { existsSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { CommandProblem } from "#core"
@@ -14,12 +13,12 @@ export interface ReadTests {
   readonly folder: string
   readonly tests: TestFile
   readonly pipeline: PipelineDocument
-  /** What the templates of `pipeline` read. */
+  /** Reads in the templates of `pipeline`. */
   readonly reads: readonly PlacedRead[]
   readonly others: readonly PipelineDocument[]
-  /** Line of a JSON pointer in the test file. */
+  /** Returns the line of a JSON pointer in the test file. */
   readonly lineOf: (pointer: string) => number
-  /** Files that the tests depend on, absolute. */
+  /** Absolute paths of files that the tests depend on. */
   readonly sources: readonly string[]
 }
 
@@ -55,20 +54,20 @@ function bodiesOf(file: TestFile | undefined, folder: string): string[] {
   return events.flatMap((event) => (event?.body_file === undefined ? [] : [join(folder, event.body_file)]))
 }
 
-/** `x.test.yaml` tests `x.yaml`, or the `x.json` beside it. */
+/** Returns the pipeline file of a test file: `x.test.yaml` tests `x.yaml` or `x.json`. */
 function besideOf(file: string): string {
   const stem = file.replace(/\.test\.(ya?ml|json)$/, "")
   return [".yaml", ".yml", ".json"].map((ending) => stem + ending).find((candidate) => existsSync(candidate)) ?? `${stem}.yaml`
 }
 
-/** A pipeline's document, or what stands in its way as a file with findings. */
+/** Returns a pipeline's document, or its problems as a file with findings. */
 async function readPipeline(file: string, compiler: LocalCompiler): Promise<ReadPipeline> {
   const path = shownPath(file)
   const text = textOf(file)
   return typeof text === "string" ? pipelineOf(path, text, compiler) : text
 }
 
-/** Of one that cannot be read, why: the other files are still run. */
+/** Returns the problem of an unreadable file. The other files still run. */
 function textOf(file: string): string | { readonly problem: CheckedFile } {
   const path = shownPath(file)
   if (!existsSync(file)) return { problem: problemOf(path, "The file does not exist.") }

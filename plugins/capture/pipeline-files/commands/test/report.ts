@@ -1,4 +1,4 @@
-// Test results for people, with differences that can be read, and as JUnit XML for build servers.
+// Formats test results as text with differences, and as JUnit XML for build servers.
 import { styleText } from "node:util"
 import { type Difference, type JunitCase, type JunitSuite, junitXml } from "#core/commands"
 import { counted, formatFindings } from "../finding-formats.ts"
@@ -9,7 +9,7 @@ export interface Totals {
   readonly passed: number
   readonly failed: number
   readonly skipped: number
-  /** Files that could not be run. */
+  /** Number of files that could not run. */
   readonly unreadable: number
 }
 
@@ -48,7 +48,7 @@ function testLines(path: string, { name, line, ok, skipped, milliseconds, differ
   return [head, ...details.map((text) => text.replace(/^/gm, "      "))].join("\n")
 }
 
-/** The place, then what was expected (-) and what there is (+). */
+/** Returns the place, the expected lines (-) and the actual lines (+). */
 function shownDifference({ at, expected, actual, note }: Difference): string {
   const head = `${note === undefined ? at : `${at} (${note})`}: - expected, + seen`
   const lines = lineDiff(yamlLines(expected), yamlLines(actual))

@@ -1,4 +1,4 @@
-// Runs the tests of a file: each in an organization of its own, so that nothing of one test reaches another.
+// Runs the tests of a file. Each test has its own organization, so tests are isolated.
 import {
   type Difference,
   type EventDocument,
@@ -23,21 +23,21 @@ export interface TestResult {
   readonly skipped: boolean
   readonly milliseconds: number
   readonly differences: readonly Difference[]
-  /** Why the test could not be carried out. */
+  /** Reason the test could not run. */
   readonly fault: string | undefined
-  /** What the journal has to say of events that were not accepted, where something differs. */
+  /** Journal messages about events that were not accepted, if the test has differences. */
   readonly said: readonly string[]
 }
 
 export interface FileResult {
   readonly path: string
   readonly results: readonly TestResult[]
-  /** What stood in the way of running any of it. */
+  /** Problems that kept the file from running. */
   readonly problems: readonly CheckedFile[]
-  /** What is worth a word though no test failed of it. */
+  /** Notes that do not fail a test. */
   readonly notes: readonly string[]
   readonly milliseconds: number
-  /** Files that a change of means running it again. */
+  /** Files whose changes rerun this file. */
   readonly sources: readonly string[]
 }
 
@@ -94,7 +94,7 @@ async function runTest(
       found.push(...differing)
     }
   } catch (error) {
-    // The framework's stack is of no use to the test's author.
+    // The test's author cannot use the framework's stack.
     fault = error instanceof Error ? error.message : String(error)
   }
   return {
@@ -120,7 +120,7 @@ async function prepare(
 }
 
 function exchanges({ event, expect, events }: TestDocument): { after?: string | undefined; event: EventDocument; expect: Expectations }[] {
-  // One without both has been refused with its file.
+  // A test without both was refused with its file.
   return events ?? (event && expect ? [{ event, expect }] : [])
 }
 
