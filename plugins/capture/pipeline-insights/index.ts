@@ -1,5 +1,5 @@
-// Statistics of events beside their path: events by minute, drift of their shape, and the use of verification secrets.
-// Each node counts ended events in memory after their answers, and writes its counts every few seconds.
+// Background statistics of events: events per minute, schema drift, and the use of verification secrets. Each node counts
+// finished events in memory after the reply, and writes its counts every few seconds.
 
 import { z } from "zod"
 import { definePlugin, injected } from "#core"
@@ -37,7 +37,7 @@ export default definePlugin({
         ]
       : [],
   register(registrar, { enabled }) {
-    // Registered even if the plugin is off, so that stored counts expire and leave with their organization.
+    // Registered even if the plugin is off: stored counts expire, and are deleted with their organization.
     registrar.collections(SecretUses, SchemaSketches, EventMinutes)
     if (!enabled) return
     registrar.provide(SecretUseCounter, { stop: (counter) => counter.stop() })

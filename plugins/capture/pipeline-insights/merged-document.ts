@@ -1,13 +1,13 @@
-// Adds what this node counted to a document that every node adds to.
+// Adds this node's counts to a document shared by all nodes.
 import { AppError, changesOf, type Document, type FieldsOf, type Store, type UnitOfWork, type UnitsOfWork } from "#core"
 import type { CollectionSpec } from "#core/engine"
 
 export interface CountedDocument extends Document {
-  /** Of its changes. */
+  /** Number of changes. */
   version: number
 }
 
-/** The fields that a merge decides. */
+/** The merged fields. */
 export type MergedFields<D extends CountedDocument> = FieldsOf<Omit<D, "version">>
 
 export interface MergeDeps {
@@ -17,12 +17,12 @@ export interface MergeDeps {
 
 const temporary: ReadonlySet<string> = new Set(["unavailable", "deadline_exceeded", "aborted", "already_exists"])
 
-/** Returns false for an error that every retry of the same counts would meet again. */
+/** Returns false for an error that would fail every retry of the same counts. */
 export function mayPassLater(error: unknown): boolean {
   return error instanceof AppError && temporary.has(error.code)
 }
 
-/** Reads, merges and writes. Repeats this after a conflict. `also` stages what belongs to the same commit. */
+/** Reads, merges and writes, and retries after a conflict. `also` stages further writes of the same commit. */
 export async function mergeDocument<D extends CountedDocument>(
   { store, works }: MergeDeps,
   collection: CollectionSpec<D, "organization">,
@@ -40,7 +40,7 @@ export async function mergeDocument<D extends CountedDocument>(
   })
 }
 
-/** Times as text, compared. */
+/** Compares times as text. */
 export function later(a: string, b: string): string {
   return [a, b].sort()[1] ?? a
 }

@@ -1,9 +1,9 @@
-// Pipelines that agents change. Their steps wait at each gate that holds, until a person saves the changed fields.
+// Pipeline changes by agents. Gated steps of the changed pipeline wait for approval until a person saves the changed fields.
 import { AppError } from "#core"
 import type { Graph, PipelineDocument, PipelineEngine } from "#core/engine"
 import type { PipelineRecord } from "./collections.ts"
 
-/** Fields that hold code. A person has to save each of them again. */
+/** Fields with code. A person must save each of these fields again. */
 const codeFields = ["pipeline", "handlers", "transform_js"] as const
 const otherFields = ["state", "name", "request_schema", "dedupe", "purpose", "owner_artifact_id", "accept_files"] as const
 
@@ -45,7 +45,7 @@ export interface AgentChange {
   readonly isActive: boolean
 }
 
-/** Refuses a change that takes a step from its gate. Returns a warning that names the steps that will wait. */
+/** Refuses a change that removes a step's gate. Returns a warning with the steps that will wait. */
 export async function checkAgentChange(engine: PipelineEngine, { organization, before, after, isActive }: AgentChange): Promise<string[]> {
   const waiting: string[] = []
   for (const step of before?.byId.values() ?? []) {

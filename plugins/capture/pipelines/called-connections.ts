@@ -1,11 +1,11 @@
-// Connections that a document's steps call. Events fail at a step whose connection is missing, private or failing.
+// Connections called by a document's steps. A step fails if its connection is missing, private or failing.
 import type { Finding, PipelineDocument } from "#core/engine"
 import type { Integrations } from "../../agents/integrations/index.ts"
 
 type Steps = Pick<PipelineDocument, "pipeline" | "handlers">
 
 interface MissingConnection extends Finding {
-  /** As the step names it, in lower case. */
+  /** Name of the connection in the step, in lower case. */
   readonly connection: string
 }
 

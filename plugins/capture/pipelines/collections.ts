@@ -1,4 +1,4 @@
-// What the area keeps: pipelines, and each revision of a document, since deferred work runs as it was when its event came.
+// Collections of pipelines and their revisions. Deferred work runs with the revision of its event.
 import { randomBytes } from "node:crypto"
 import { type Document, defineCollection, type Json, type Sealed } from "#core"
 import type { PipelineDocument } from "#core/engine"
@@ -6,7 +6,7 @@ import type { PipelineDocument } from "#core/engine"
 export interface KeptSecret {
   id: string
   sealed: Sealed
-  /** RFC 3339; null while it has no end. */
+  /** RFC 3339, or null without an end. */
   ends_at: string | null
   created_at: string
 }
@@ -15,9 +15,9 @@ export interface AppliedFile {
   path: string
   digest: string
   applied_revision: number
-  /** Whether the variable of its secret was not set, so that it has none of its own yet. */
+  /** True if the variable of the secret was unset, so the pipeline has only a generated secret. */
   unset: boolean
-  /** The id of the secret that it had then: another is one that was rotated on the server since. null for none known. */
+  /** ID of the secret at the last apply, or null if unknown. Another ID means a rotation on the server. */
   applied_secret: string | null
 }
 
@@ -26,7 +26,7 @@ export interface PipelineRecord extends Document {
   name: string
   state: PipelineDocument["state"]
   source_kind: PipelineDocument["source_kind"]
-  /** As it is; the document keeps what was asked for, so that a promotion ends with the last write. */
+  /** The effective purpose. The document holds the requested purpose, so a promotion ends with the last write step. */
   purpose: PipelineDocument["purpose"]
   endpoint_id: string | null
   owner_artifact_id: string | null
@@ -39,7 +39,7 @@ export interface PipelineRecord extends Document {
   revision: number
   /** Fields that an agent changed and no person has saved since; see agent-changes.ts. */
   agent_fields?: string[]
-  /** The file it came from, as it was last applied from it; null for pipelines made by callers. */
+  /** The source file at its last apply. null for pipelines created by callers. */
   file: AppliedFile | null
   created_at: string
   updated_at: string
@@ -53,12 +53,12 @@ export const Pipelines = defineCollection<PipelineRecord>()({
   sealed: ({ id, secrets }) => secrets.map(({ sealed }, at) => ({ path: `secrets.${at}.sealed`, sealed, context: secretContext(id) })),
 })
 
-/** What a pipeline's secrets are sealed with. */
+/** Returns the sealing context of a pipeline's secrets. */
 export function secretContext(pipelineId: string): string {
   return `event_pipelines/${pipelineId}/secret`
 }
 
-/** Whose an endpoint is: looked up before anything of the organization is known. */
+/** Maps an endpoint to its organization, for lookups before the organization is known. */
 export interface EndpointRecord extends Document {
   organization: string
   organization_slug: string
@@ -70,11 +70,11 @@ export const Endpoints = defineCollection<EndpointRecord>()({ name: "inbound_end
 const alphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 const endpointLength = 22
 
-/** Returns `in_` and 22 base62 characters (131 bits): nobody can guess an address. */
+/** Returns `in_` and 22 base62 characters (131 bits). The address cannot be guessed. */
 export function newEndpointId(): string {
   let id = "in_"
   while (id.length < 3 + endpointLength) {
-    // 248 is the largest multiple of 62 in a byte: larger bytes would favour some letters.
+    // 248 is the largest multiple of 62 in a byte. Larger bytes would favour some letters.
     for (const byte of randomBytes(endpointLength)) if (byte < 248 && id.length < 3 + endpointLength) id += alphabet[byte % 62]
   }
   return id

@@ -1,11 +1,12 @@
-// The live channel `executions`. Its messages are not kept: clients that lost their connection get them again from the journal.
+// The live channel `executions`. Messages are not stored: after a lost connection, clients receive missed events from the
+// journal.
 import { z } from "zod"
 import { defineChannel, timestamp } from "#core"
 import { type HistoryArgs, type JournalEntry, type PastMessage, pastAnnouncement } from "#core/engine"
 import { Pipelines } from "./collections.ts"
 import { newestEntries, statuses } from "./newest-entries.ts"
 
-/** Without payloads: what became of each event, as it is journalled. */
+/** Announces the outcome of each journalled event, without payloads. */
 export const executionsChannel = defineChannel({
   name: "executions",
   scope: "event_pipelines:read",
@@ -15,7 +16,7 @@ export const executionsChannel = defineChannel({
   history,
 })
 
-/** Each event once, as it is now: a change that was missed is not told apart. */
+/** Returns each event once in its current state. Intermediate changes are lost. */
 async function history({ store, organization, since, limit, filter }: HistoryArgs): Promise<PastMessage[]> {
   const { pipeline: slug, ...by } = filter as { pipeline?: string; status?: JournalEntry["status"]; cause?: string; is_test?: boolean }
   const records = store.open(Pipelines, organization)

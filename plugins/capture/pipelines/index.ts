@@ -1,5 +1,4 @@
-// Event pipelines: the resource around the engine. Keeps documents and secrets, hands them to the engine, and shows what
-// became of events.
+// Event pipelines as a resource. Stores documents and secrets, supplies them to the engine, and shows executions.
 
 import { z } from "zod"
 import { CacheInvalidation, definePlugin, injected, token } from "#core"
@@ -40,7 +39,7 @@ const Settings = z.strictObject({
 
 export type ShownAddresses = z.output<typeof Settings>["client_addresses"]
 
-/** The setting, for the plugin that counts events. */
+/** Setting `client_addresses`, for the plugin that counts events. */
 export const ClientAddresses = token<ShownAddresses>("ClientAddresses")
 
 export default definePlugin({

@@ -1,5 +1,4 @@
-// Leads of one organization that lie in several places, because its pipelines write to several datasets: a
-// warning when one of them is saved.
+// Warns on save if an organization's pipelines write leads to several datasets.
 import type { Store } from "#core"
 import { type LeadCapture, leadCapture, splitLeadsWarning } from "../../data/datasets/index.ts"
 import { type PipelineRecord, Pipelines } from "./collections.ts"
@@ -13,7 +12,10 @@ export class LeadSplits {
     this.#store = store
   }
 
-  /** Warnings by slug, for those of many saved together that put leads elsewhere than the organization's other pipelines do. */
+  /**
+   * Returns warnings by slug for pipelines saved together, if they write leads to other datasets than the organization's other
+   * pipelines.
+   */
   async among(organization: string, slugs: ReadonlySet<string>): Promise<{ slug: string; warning: string }[]> {
     const records = await this.#store.open(Pipelines, organization).find(capturing, { limit: 10_000 })
     const captures = records.filter((record) => !acknowledges(record)).flatMap((record) => captureOf(record) ?? [])
@@ -25,10 +27,10 @@ export class LeadSplits {
       })
   }
 
-  /** Warnings for one that is being saved. */
+  /** Returns warnings for a pipeline about to be saved. */
   async of(organization: string, record: PipelineRecord): Promise<string[]> {
     const capture = captureOf(record)
-    // A pipeline that takes no events splits nothing; once it is made active, the warning is there.
+    // An inactive pipeline receives no events. The warning appears on activation.
     if (!capture || record.purpose !== "record_capture" || record.state !== "active" || acknowledges(record)) return []
     const elsewhere = { ...capturing, id: { $ne: record.id }, write_target_datasets: { $nin: capture.targets } }
     const others = await this.#store.open(Pipelines, organization).find(elsewhere, { limit: 1_000 })

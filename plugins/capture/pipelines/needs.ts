@@ -1,4 +1,4 @@
-// What a document needs before it is saved: that it compiles, its datasets, its page, a secret of the right form.
+// Requirements of a document before a save: it compiles, and its datasets, page, secret and connections are valid.
 import { AppError, type Caller, type UnitOfWork } from "#core"
 import type { Declarations, Finding, Graph, PipelineDocument, PipelineEngine } from "#core/engine"
 import type { Integrations } from "../../agents/integrations/index.ts"
@@ -26,7 +26,7 @@ export class Needs {
     this.#deps = deps
   }
 
-  /** Throws with every finding that is an error. */
+  /** Throws an error with all findings of level error. */
   async compile(
     document: PipelineDocument,
     organization: Organization,
@@ -42,13 +42,13 @@ export class Needs {
     }
   }
 
-  /** Undefined if the document no longer compiles. */
+  /** Returns undefined if the document no longer compiles. */
   async graphOf(document: PipelineDocument, organization: Organization): Promise<Graph | undefined> {
     const compilation = await this.#deps.engine.compile(document, organization)
     return compilation.ok ? compilation.graph : undefined
   }
 
-  /** Makes those that are missing, in the same work. */
+  /** Creates the missing datasets in the same unit of work. */
   async datasets(
     work: UnitOfWork,
     organization: Organization,
@@ -93,7 +93,7 @@ export class Needs {
     throw new AppError("failed_precondition", message, { reason: "connection_missing", fields })
   }
 
-  /** Of what the document depends on: its page, and the connections that it calls. */
+  /** Returns warnings about the document's page and called connections. */
   async dependencyWarnings(organization: string, document: PipelineDocument): Promise<string[]> {
     const found = await unpublishedPage(this.#deps.pages, organization, document)
     const warnings = await connectionWarnings(this.#deps.integrations, organization, document)
@@ -101,7 +101,7 @@ export class Needs {
   }
 }
 
-/** Findings as an error: all of them, with their pointers. */
+/** Returns an error with all findings and their pointers. */
 function refusedByFindings(findings: readonly Finding[]): AppError {
   const errors = findings.filter((finding) => finding.level === "error")
   const fields = errors.map(({ pointer, message }) => ({ path: pointer.slice(1).replaceAll("/", ".") || "(document)", message }))

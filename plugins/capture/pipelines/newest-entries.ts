@@ -1,6 +1,7 @@
-// The newest entries of one pipeline or of all, in the order of receipt. Over all of them the journal is indexed by time, and what
-// failed, was rejected or is a test also by that, so that most events pay for few indexes. Accepted ones alone, where they are not
-// what most of the latest are, are read from some pipelines after the other, no more of them than can be in the answer.
+// Reads the newest entries of one pipeline or all pipelines, in order of receipt. The journal has an index by time over all
+// entries, and further indexes only for failed, rejected and test entries, so most events pay for few indexes. Accepted entries
+// are first looked for among the latest entries. If the latest have too few, the pipelines are read group by group, with at most
+// `limit` entries each.
 import type { Store } from "#core"
 import { allDone } from "#core"
 import { EntryCollection, type FindOptions, type JournalEntry } from "#core/engine"
@@ -8,11 +9,11 @@ import { EntryCollection, type FindOptions, type JournalEntry } from "#core/engi
 export interface NewestArgs {
   readonly store: Store
   readonly organization: string
-  /** All of the organization, where they are not given. */
+  /** Returns all pipelines of the organization. Called if `pipeline` is absent. */
   readonly pipelines: () => Promise<readonly string[]>
   readonly pipeline?: string | undefined
   readonly filter: EntryFilter
-  /** `received_at` and id of the last entry that was seen. */
+  /** `received_at` and ID of the last entry on the previous page. */
   readonly after?: FindOptions["after"] | undefined
   readonly limit: number
 }
@@ -21,19 +22,19 @@ export interface EntryFilter {
   readonly status?: JournalEntry["status"] | undefined
   readonly cause?: string | undefined
   readonly is_test?: boolean | undefined
-  /** Received at or after, and before. */
+  /** Received at or after `since`, and before `until`. */
   readonly since?: string | undefined
   readonly until?: string | undefined
 }
 
 export const statuses = ["accepted", "rejected", "failed"] as const
-/** Lists of an index's values that both stores merge in the order of the index behind them. */
+/** Bound on the values of an index in one query. Both stores merge lists of this length in the order of the next index field. */
 const pipelinesAtOnce = 32
 const readsAtOnce = 2
-/** Of so few, nothing is gained by looking at the latest first. */
+/** With at most this many parts, reading the latest entries first does not help. */
 const few = 8
 
-/** Equalities of one index each, and pipelines: every entry that is asked for is in one of them. */
+/** Equality conditions for one index. The parts of a query together cover every matching entry. */
 type Part = Record<string, string | boolean | { readonly $in: string[] }>
 
 async function partsOf({ pipelines, pipeline, filter: { status, cause, is_test } }: NewestArgs): Promise<Part[]> {
@@ -45,7 +46,7 @@ async function partsOf({ pipelines, pipeline, filter: { status, cause, is_test }
   const one = pipeline === undefined ? {} : { pipeline_id: pipeline }
   // Few entries have a cause, and fewer are tests.
   if (Object.keys(given).length === 0 || (cause !== undefined && is_test !== true)) return [{ ...one, ...given }]
-  // What was accepted has no cause.
+  // Accepted entries have no cause.
   const each = (status === undefined ? statuses : [status]).filter((which) => cause === undefined || which !== "accepted")
   const tests = is_test === undefined ? [false, true] : [is_test]
   const parts: Part[] = []
@@ -69,7 +70,7 @@ export async function newestEntries(args: NewestArgs): Promise<JournalEntry[]> {
   const { store, organization, filter, after, limit } = args
   const { since = "", until } = filter
   const entries = store.open(EntryCollection, organization)
-  // A place in the list is an end of the range as well, at which the search in an index begins.
+  // The cursor also bounds the range, as the start of the index scan.
   const end = after ? { $lte: String(after[0]) } : until === undefined ? {} : { $lt: until }
   const read = (part: Part, from: string, count: number) => {
     const received_at = { ...(from !== "" && { $gte: from }), ...end }
@@ -78,7 +79,7 @@ export async function newestEntries(args: NewestArgs): Promise<JournalEntry[]> {
   }
   const parts = await partsOf(args)
   if (parts.length > few) {
-    // Enough of the latest are what is asked for, where that is what most are.
+    // The latest entries often contain enough matches.
     const latest = await read({}, since, 2 * limit)
     const wanted = latest.filter((entry) => isOf(entry, filter))
     if (wanted.length >= limit || latest.length < 2 * limit) return wanted.slice(0, limit)
@@ -89,7 +90,7 @@ export async function newestEntries(args: NewestArgs): Promise<JournalEntry[]> {
     for (let part = parts[next++]; part !== undefined; part = parts[next++]) {
       const least = found.at(limit - 1)?.received_at
       const newer = await read(part, least ?? since, limit)
-      // One whose status changed meanwhile may be in two of them.
+      // An entry may be in two parts if its status changed between two reads.
       const each = new Map([...found, ...newer].map((entry) => [entry.id, entry]))
       found = [...each.values()].sort(newestFirst).slice(0, limit)
     }

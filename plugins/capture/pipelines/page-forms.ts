@@ -1,4 +1,4 @@
-// Where a page's forms go: the newest active pipeline that captures its records and that a browser can send to.
+// Selects the target of a page's forms: the newest active record-capture pipeline of the page that accepts events from browsers.
 import { allKeys, type CacheInvalidation } from "#core"
 import { pipelineTopic } from "#core/engine"
 import { problemOfName } from "../../data/datasets/index.ts"
@@ -32,7 +32,7 @@ export function pageForms({ pipelines, invalidation }: { pipelines: EventPipelin
   return { target, problemOfField: problemOfName }
 }
 
-/** A form carries no signature. */
+/** Forms cannot carry a signature. */
 function takesForms({ document, endpoint_id }: PipelineRecord): boolean {
   if (endpoint_id === null) return false
   if (document.auth_mode === "authenticated_viewer") return true

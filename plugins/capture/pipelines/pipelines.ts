@@ -1,5 +1,5 @@
-// Event pipelines as a service: create, change, rotate. Each change is one commit: the pipeline, its endpoint, its
-// revision, the datasets that its writes need, and the news for every node that holds it compiled.
+// Creates and changes event pipelines, and rotates their secrets. Each change is one commit: the pipeline, its endpoint, its
+// revision, missing datasets, and the invalidation of caches on every node.
 import {
   AppError,
   CacheInvalidation,
@@ -39,14 +39,14 @@ export interface Saved {
   readonly secret: string | undefined
 }
 
-/** A change that comes from a file: where from, and the secret that its variable holds, when that is new. */
+/** A change from a file: the file's data, and the secret of its variable if the secret is new. */
 export interface FileUpdate {
   readonly mark: AppliedFile
   readonly secret?: string | undefined
 }
 
 export interface SaveOptions {
-  /** It is one of many that are saved together: `leadSplits.among` is asked when all are. */
+  /** Set for many pipelines saved together. The caller then checks `leadSplits.among` once. */
   readonly amongMany?: boolean
   readonly byAgent?: boolean
   /** Activates steps whose connection is missing or private. */
@@ -88,7 +88,7 @@ export class EventPipelines extends PipelineRecords {
     return this.#deps.publicUrl()
   }
 
-  /** What `reserved` makes is the service's own: its purpose cannot be asked for, and its datasets are the business of who made it. */
+  /** `reserved` creates a pipeline of the service. Callers cannot request its purpose. The creator is responsible for its datasets. */
   async create(
     organization: Organization,
     given: PipelineDocument,
@@ -156,7 +156,7 @@ export class EventPipelines extends PipelineRecords {
     return { record, created_datasets: datasets.created, warnings, secret: plan.secret ?? undefined }
   }
 
-  /** Changes what is given; `slug` selects. Throws `aborted` when `expected_revision` is not the stored one. */
+  /** Changes the given fields. `reference` is a slug or UUID. Throws `aborted` if `expectedRevision` is not the stored revision. */
   async update(
     organization: Organization,
     reference: string,
@@ -218,12 +218,12 @@ export class EventPipelines extends PipelineRecords {
     return { record, created_datasets: datasets.created, warnings, secret: undefined }
   }
 
-  /** Of what its events depend on as it is now: a page that is not published, connections that fail. */
+  /** Returns warnings about the current state of dependencies: an unpublished page, failing connections. */
   async dependencyWarnings(organization: string, { purpose, document }: Pick<PipelineRecord, "purpose" | "document">): Promise<string[]> {
     return purpose === "page_events" ? [] : await this.#needs.dependencyWarnings(organization, document)
   }
 
-  /** A fresh secret; the old one ends at once on every node, or after the overlap. */
+  /** Stores a new secret. The old secret ends on every node, at once or after the overlap. */
   async rotateSecret(
     organization: string,
     reference: string,
@@ -259,7 +259,7 @@ export class EventPipelines extends PipelineRecords {
     return { record, created_datasets: [], warnings: [], secret: plain }
   }
 
-  /** Ends a secret before its overlap does, at once on every node. Returns when. */
+  /** Ends a secret before the end of its overlap, at once on every node. Returns the time. */
   async endSecret(organization: string, stored: PipelineRecord, secretId: string, work: UnitOfWork): Promise<string> {
     const at = timestamp(this.#deps.clock.now())
     const secrets = stored.secrets.filter(({ id }) => id !== secretId)

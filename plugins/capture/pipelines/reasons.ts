@@ -2,7 +2,7 @@
 import { z } from "zod"
 import { defineReasons, FieldProblems, type ReasonsOf } from "#core"
 
-/** `details.findings`: what the compiler found in a document. */
+/** `details.findings`: the compiler's findings in a document. */
 const Findings = z.array(
   z.object({
     rule: z.string(),

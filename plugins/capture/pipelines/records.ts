@@ -1,4 +1,4 @@
-// Stored pipelines as they are looked up: one by what names it, the one that serves a page, a page of a list.
+// Looks up stored pipelines by slug or UUID, by page, and as pages of a list.
 import { AppError, isUuid, type Pager, type Store } from "#core"
 import type { Page } from "#core/engine"
 import { type PipelineRecord, Pipelines } from "./collections.ts"
@@ -20,7 +20,7 @@ export class PipelineRecords {
     this.#pager = pager
   }
 
-  /** By slug or UUID; throws `not_found`. */
+  /** Finds a pipeline by slug or UUID. Throws `not_found`. */
   async get(organization: string, reference: string): Promise<PipelineRecord> {
     const found = await this.find(organization, reference)
     if (!found) throw new AppError("not_found", `The event pipeline "${reference}" does not exist.`, { reason: "event_pipeline_not_found" })
@@ -32,7 +32,7 @@ export class PipelineRecords {
     return (isUuid(reference) ? await pipelines.get(reference) : undefined) ?? pipelines.first({ slug: reference })
   }
 
-  /** The newest active one of that purpose that belongs to a page and is `fit`. */
+  /** Returns the newest active pipeline of a page with this purpose that passes `fit`. */
   async newestOf(
     organization: string,
     page: string,
@@ -44,7 +44,7 @@ export class PipelineRecords {
     return found.find(fit)
   }
 
-  /** Slugs of all of them by id. */
+  /** Returns the slugs of all pipelines by ID. */
   async slugs(organization: string): Promise<ReadonlyMap<string, string>> {
     const slugs = new Map<string, string>()
     for await (const { id, slug } of this.#store.open(Pipelines, organization).stream({})) slugs.set(id, slug)

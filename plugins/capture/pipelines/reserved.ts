@@ -1,19 +1,19 @@
-// Pipelines that the service makes for itself (page events): callers may rename and disable one;
-// what it does stays as it was made.
+// Pipelines created by the service itself (page events). Callers may rename and disable such a pipeline, but cannot change its
+// behaviour.
 import { AppError, type Caller, isPerson } from "#core"
 import type { PipelineDocument } from "#core/engine"
 import type { PipelineRecord } from "./collections.ts"
 
 export interface Reserved {
   readonly purpose: "page_events"
-  /** Derived from what the pipeline is for, so that it is made once. */
+  /** Derived from the pipeline's use, so the pipeline is created once. */
   readonly id: string
 }
 
-/** Fields that describe a pipeline without changing what it does. */
+/** Fields that do not affect the pipeline's behaviour. */
 const free: ReadonlySet<string> = new Set(["name", "state", "slug"])
 
-/** Naming a field as it is stored changes nothing, and is fine. */
+/** A field with its stored value is not a change, so it is allowed. */
 export function refuseReservedChange(stored: PipelineDocument, given: Partial<PipelineDocument>): void {
   const changed = Object.entries(given).filter(
     ([field, value]) => !free.has(field) && !same(value, (stored as Readonly<Record<string, unknown>>)[field]),

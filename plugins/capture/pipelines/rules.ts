@@ -1,5 +1,4 @@
-// Rules of a save that the compiler cannot know: purposes and promotion, what is fixed at creation,
-// what the auth mode says about secrets.
+// Rules of a save outside the compiler: purposes and promotion, fields fixed at creation, and secrets of auth modes.
 import { z } from "zod"
 import { AppError, type Caller, roleAtLeast, type Store } from "#core"
 import {
@@ -15,7 +14,10 @@ import {
 } from "#core/engine"
 import type { PipelineRecord } from "./collections.ts"
 
-/** Writes promote to `record_capture`, an explicit `custom` included; `record_capture` without a write is refused. */
+/**
+ * Write steps promote the purpose to `record_capture`, even from an explicit `custom`. Throws if `record_capture` has no write
+ * step.
+ */
 export function purposeOf(asked: PipelineDocument["purpose"], writesTo: readonly string[]): PipelineDocument["purpose"] {
   if (asked === "page_events") {
     throw invalid(
@@ -30,14 +32,14 @@ export function purposeOf(asked: PipelineDocument["purpose"], writesTo: readonly
 }
 
 export interface SecretPlan {
-  /** Plain text to keep; null for none (yet). */
+  /** Plain text to store, or null without a secret. */
   readonly secret: string | null
   readonly generated: boolean
-  /** What the secret still needs from the operator, as a warning. */
+  /** Warning about a secret that the operator must still supply. */
   readonly warning: string | undefined
 }
 
-/** What to keep as the secret of a new pipeline, from its mode and what was given. */
+/** Plans the secret of a new pipeline from its auth mode and the given secret. */
 export function planSecret(
   declared: Declarations,
   document: PipelineDocument,
@@ -59,7 +61,7 @@ export function planSecret(
   return { secret: null, generated: false, warning }
 }
 
-/** The mode of a document, its checked config, and whether a secret belongs to it. */
+/** Returns the auth mode of a document, its parsed config, and its need for a secret. */
 export function secretNeed(declared: Declarations, document: PipelineDocument) {
   const mode = declared.get(AuthModes, document.auth_mode)
   if (!mode) throw invalid("auth_mode", `no plugin provides the auth mode "${document.auth_mode}".`)
@@ -68,13 +70,13 @@ export function secretNeed(declared: Declarations, document: PipelineDocument) {
   return { mode, config, need: mode.secret(config) }
 }
 
-/** Who makes the secret that belongs to a document's mode; null where none does, or the mode is not installed. */
+/** Returns the creator of the secrets for a document's auth mode. Returns null if the mode needs no secret or is not installed. */
 export function secretMaker(declared: Declarations, document: PipelineDocument): "service" | "sender" | null {
   if (!declared.get(AuthModes, document.auth_mode)) return null
   return ({ none: null, generated: "service", provided: "sender" } as const)[secretNeed(declared, document).need]
 }
 
-/** Internal pipelines have no endpoint, and so nothing to verify: their mode is `none`, also when left at the default. */
+/** Internal pipelines have no endpoint, so their auth mode is `none`. The default mode is replaced by `none`. */
 export function internalAuth<D extends PipelineDocument>(document: D, secret: string | undefined): D {
   if (!isFedFromInside(document.source_kind) || document.auth_mode === "none") return document
   const untouched = document.auth_mode === "hmac_sha256" && secret === undefined && Object.keys(document.auth_config).length === 0
@@ -85,12 +87,12 @@ export function internalAuth<D extends PipelineDocument>(document: D, secret: st
   )
 }
 
-/** The mark of the file that a pipeline came from, after a change of its secret alone: that is not drift. */
+/** Returns the file data after a change of the secret alone, which is not drift. */
 export function stillApplied({ file, revision }: PipelineRecord): PipelineRecord["file"] {
   return file?.applied_revision === revision ? { ...file, applied_revision: revision + 1 } : file
 }
 
-/** Splits the secret off an auth_config as given. */
+/** Separates the secret from a given auth_config. */
 export function splitSecret(given: PipelineDocument["auth_config"]): {
   config: PipelineDocument["auth_config"]
   secret: string | undefined
@@ -101,7 +103,7 @@ export function splitSecret(given: PipelineDocument["auth_config"]): {
   return { config, secret }
 }
 
-/** Source and auth are fixed at creation; naming them unchanged is fine. */
+/** Source and auth are fixed at creation. Their stored values are allowed. */
 export function refuseFixed(
   stored: PipelineDocument,
   given: Partial<Pick<PipelineDocument, "source_kind" | "auth_mode" | "auth_config">>,
@@ -111,7 +113,7 @@ export function refuseFixed(
   if (given.auth_mode !== undefined && given.auth_mode !== stored.auth_mode) throw fixed("auth_mode")
   if (given.auth_config !== undefined) {
     const { config: named, secret } = splitSecret(given.auth_config)
-    // What a read shows redacted may be sent back as it was shown.
+    // Redacted values from a read may be sent back.
     const config = Object.fromEntries(
       Object.entries(named).map(([name, value]) => [name, value === redacted ? (stored.auth_config[name] ?? value) : value]),
     )
@@ -127,27 +129,27 @@ export function invalid(path: string, message: string): AppError {
   return new AppError("invalid_argument", `${path}: ${message}`, { reason: "invalid_fields", fields: [{ path, message }] })
 }
 
-/** Guests read no payloads, rows or previews. */
+/** Guests cannot read payloads, rows and previews. */
 export function seesPayloads(caller: Caller): boolean {
   return caller.role !== "guest"
 }
 
 export const Force = z.boolean().default(false).describe("Run it even if the pipeline is disabled; for admins. The entry records it.")
 
-/** What a disabled pipeline does in spite of it is an admin's to decide. */
+/** Only admins may run a disabled pipeline. */
 export function refuseForce(force: boolean, { role }: Caller): void {
   if (!force || roleAtLeast(role, "admin")) return
   throw new AppError("permission_denied", `force requires the role admin; this key has the role ${role}.`, { reason: "role_too_low" })
 }
 
-/** By slug or UUID, as the engine runs it; throws `not_found`. */
+/** Returns the pipeline as the engine runs it, by slug or UUID. Throws `not_found`. */
 export async function requirePipeline(source: PipelineSource, organization: string, reference: string): Promise<StoredPipeline> {
   const stored = await source.bySlug(organization, reference)
   if (!stored) throw new AppError("not_found", `The event pipeline "${reference}" does not exist.`, { reason: "event_pipeline_not_found" })
   return stored
 }
 
-/** An execution of the pipeline; throws `not_found`. */
+/** Returns an execution of the pipeline. Throws `not_found`. */
 export async function requireEntry(store: Store, organization: string, pipeline: PipelineRecord, id: string): Promise<JournalEntry> {
   const entry = await store.open(EntryCollection, organization).get(id)
   if (entry?.pipeline_id === pipeline.id) return entry

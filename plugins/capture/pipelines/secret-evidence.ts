@@ -1,4 +1,4 @@
-// The evidence of a rotation: whether events still use the old secret, and whether it may be ended.
+// Evidence for a rotation: the use of the old secret, and whether it may be ended.
 import { z } from "zod"
 import { defineExtensionPoint, Timestamp, Uuid } from "#core"
 import type { KeptSecret } from "./collections.ts"
@@ -18,11 +18,11 @@ export type SecretUseSource = (organization: string, pipelineId: string) => Prom
 
 export const SecretUseSources = defineExtensionPoint<SecretUseSource>({ id: "event-pipelines.secret-use" })
 
-/** Silence of less than this says nothing. */
+/** A shorter silence is not evidence. */
 const minQuietMs = 600_000
-/** Of a secret that verified one event or none, whose rhythm is unknown. */
+/** Required silence of a secret with at most one verified event, because its usual pause is unknown. */
 const unknownQuietMs = 3_600_000
-/** Silence of this many of its usual pauses is not chance. */
+/** A silence of this many usual pauses is unlikely to be chance. */
 const pauses = 5
 
 const SecretAddress = z.object({
@@ -51,7 +51,7 @@ export const SecretEvidence = z
   .meta({ id: "SecretEvidence" })
 export type SecretEvidence = z.infer<typeof SecretEvidence>
 
-/** Secrets as they stand, the current one first. */
+/** Returns the evidence of all secrets in use, starting with the current secret. */
 export function evidenceOf(secrets: readonly KeptSecret[], uses: ReadonlyMap<string, SecretUse>, now: number): SecretEvidence[] {
   const live = secrets.filter(({ ends_at }) => ends_at === null || Date.parse(ends_at) > now)
   const current = live.find(({ ends_at }) => ends_at === null)

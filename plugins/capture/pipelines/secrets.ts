@@ -1,9 +1,10 @@
-// Verification secrets: made, kept sealed, opened for the engine. Plain text leaves once, in the answer that made it.
+// Generates verification secrets, stores them sealed, and opens them for the engine. Plain text appears once, in the response
+// that created it.
 import { randomBytes } from "node:crypto"
 import { AppError, type Ids, sameSecret, timestamp, type Vault, type VerificationSecret } from "#core"
 import { type KeptSecret, secretContext } from "./collections.ts"
 
-/** `whsec_` and 32 random bytes in base64, as Standard Webhooks writes secrets. */
+/** Returns `whsec_` and 32 random bytes in base64, the format of Standard Webhooks. */
 export function generateSecret(): string {
   return `whsec_${randomBytes(32).toString("base64")}`
 }
@@ -11,7 +12,7 @@ export function generateSecret(): string {
 export interface SecretKeeper {
   keep(pipelineId: string, plain: string, now: number): KeptSecret
   open(pipelineId: string, kept: readonly KeptSecret[], now: number): VerificationSecret[]
-  /** Whether it is that one, in constant time. A secret that cannot be decrypted verifies nothing, and is ignored. */
+  /** Compares secrets in constant time. Returns false if the stored secret cannot be decrypted. */
   holds(pipelineId: string, kept: KeptSecret, plain: string): boolean
 }
 
@@ -42,7 +43,7 @@ export function secretKeeper(vault: Vault, ids: Ids): SecretKeeper {
   }
 }
 
-/** Checks a secret that the call gives as its field `secret`; modes name the place in a document. */
+/** Checks a secret in the field `secret` of the call. Auth modes report the place in a document; this function corrects it. */
 export function checkGiven(secret: string, check: (secret: string) => void): void {
   try {
     check(secret)

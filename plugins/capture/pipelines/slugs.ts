@@ -1,5 +1,5 @@
-// Slugs of an organization's pipelines by their ids, as remembered until a pipeline changes: what goes through all of them, or
-// names many, reads none.
+// Caches the slugs of an organization's pipelines by ID until a pipeline changes. Code that lists many pipelines then needs no
+// reads.
 import { CacheInvalidation, type Deps } from "#core"
 import { pipelineTopic } from "#core/engine"
 import { EventPipelines } from "./pipelines.ts"

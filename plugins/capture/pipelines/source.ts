@@ -1,4 +1,4 @@
-// Hands the engine the pipelines it runs: by endpoint, by id, by slug, and as they were at an earlier revision.
+// Supplies pipelines to the engine: by endpoint, ID or slug, and at an earlier revision.
 import { CacheInvalidation, Clock, type Deps, Store, timestamp, UnitsOfWork } from "#core"
 import { type PipelineDocument, type PipelineSource, pipelineTopic, type StoredPipeline } from "#core/engine"
 import { Organizations } from "../../platform/organizations/index.ts"
@@ -63,7 +63,7 @@ export function pipelineSource({
       return await works.retryConflicts(async (work) => {
         const record = await store.open(Pipelines, organization).get(pipeline.id)
         if (!record) return false
-        // Another node may have kept a secret first.
+        // Another node may have stored a secret first.
         if (record.secrets.length > 0) return record.secrets.some((kept) => pipelines.secrets.holds(record.id, kept, secret))
         const now = clock.now()
         const secrets = [pipelines.secrets.keep(record.id, secret, now)]

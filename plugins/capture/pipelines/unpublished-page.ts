@@ -1,5 +1,4 @@
-// An active pipeline whose events come from a page that is not published: it refuses all of them, and nobody but the
-// page's visitors would notice.
+// Finds active pipelines of an unpublished page. Such a pipeline refuses all events, and only the page's visitors would notice.
 import type { Finding, PipelineDocument } from "#core/engine"
 import type { Pages } from "../../pages/pages/index.ts"
 
@@ -7,7 +6,7 @@ const rule = "unpublished-page"
 
 type Served = Partial<Pick<PipelineDocument, "state" | "auth_mode" | "owner_artifact_id" | "acknowledged_warnings">>
 
-/** undefined where all is well, and where the page is not there at all, which a save refuses. */
+/** Returns undefined if the page is published, or missing. A save refuses a missing page. */
 export async function unpublishedPage(pages: Pick<Pages, "get">, organization: string, document: Served): Promise<Finding | undefined> {
   const { state, auth_mode, owner_artifact_id, acknowledged_warnings = [] } = document
   if (state !== "active" || auth_mode !== "public_artifact" || !owner_artifact_id || acknowledged_warnings.includes(rule)) return undefined

@@ -1,4 +1,4 @@
-// The resource as callers see it: flat, and without secrets.
+// The pipeline resource in the API: flat, without secrets.
 import { z } from "zod"
 import { AnyJson, Timestamp, Uuid } from "#core"
 import { acceptsFiles, documentFields, PipelineState, Purpose, redacted, SourceKind } from "#core/engine"
@@ -9,7 +9,7 @@ const ActionWire = z.record(z.string(), AnyJson)
 export const EventPipeline = z
   .object({
     id: Uuid,
-    // Not checked again: what an earlier version took is answered as it is.
+    // Responses are not validated again: documents saved by an earlier version are returned unchanged.
     slug: z.string().describe("Stable identifier."),
     name: z.string(),
     state: PipelineState,
@@ -66,10 +66,10 @@ export function toWire(record: PipelineRecord, publicUrl: string): EventPipeline
   }
 }
 
-/** Settings of an auth mode that only the sender and the operator should know, beside its secret. */
+/** Auth mode settings for the sender and the operator only, besides the secret. */
 const secretSettings = ["verify_token"] as const
 
-/** The settings of its auth mode, without what only the sender and the operator should know. */
+/** Returns the auth mode's settings. Redacts the values that only the sender and the operator should see. */
 export function shownConfig({
   document,
   secrets,
@@ -79,10 +79,10 @@ export function shownConfig({
   return secrets.length > 0 ? { ...shown, secret: redacted } : shown
 }
 
-/** Body fields of create, as the document has them. */
+/** Body fields of create, with the names of the document. */
 export const createFields = documentFields
 
-/** Body fields of update: nothing is defaulted, so that what is absent stays as it is. */
+/** Body fields of update. They have no defaults, so absent fields do not change. */
 export const changeFields = {
   name: createFields.name.optional(),
   state: createFields.state.unwrap().optional(),
@@ -100,5 +100,5 @@ export const changeFields = {
   accept_files: createFields.accept_files,
 }
 
-/** What a read shows and a change cannot set. */
+/** Fields in responses that an update cannot set. */
 export const readOnlyFields = ["id", "endpoint_id", "inbound_url", "revision", "write_target_datasets", "created_at", "updated_at"] as const

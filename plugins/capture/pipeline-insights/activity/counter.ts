@@ -1,5 +1,5 @@
-// Counts the events of this node in memory, and writes the counts every few seconds: an event pays for a few additions. A crash
-// loses the counts of these seconds.
+// Counts the events of this node in memory and writes the counts every few seconds. Each event costs a few additions. A crash
+// loses the unwritten counts.
 import { Clock, type Deps, defineCollection, Log, Store, timestamp, UnitsOfWork } from "#core"
 import { type SettledEvent, SettledEvents } from "#core/engine"
 import { type CountedDocument, mayPassLater, mergeDocument } from "../merged-document.ts"
@@ -20,7 +20,7 @@ import {
 
 const writtenEveryMs = 5_000
 const keptMinutes = 24 * 60
-/** Minutes of organizations with unwritten counts; of further ones nothing is counted until these are written. */
+/** Bound on unwritten minutes over all organizations. At the bound, events are not counted until the next write. */
 const maxPending = 5_000
 const ones: readonly Counts[] = outcomes.map((_, at) => [at === 0 ? 1 : 0, at === 1 ? 1 : 0, at === 2 ? 1 : 0])
 
@@ -36,9 +36,9 @@ interface Pending {
 export class ActivityCounter {
   static readonly inject = { store: Store, works: UnitsOfWork, clock: Clock, log: Log, settled: SettledEvents }
   readonly #deps: Deps<typeof ActivityCounter.inject>
-  /** By organization, of the minute that was counted last. */
+  /** The current minute of each organization. */
   readonly #current = new Map<string, Pending>()
-  /** Of minutes that are over, and of those whose write failed. */
+  /** Past minutes, and minutes whose write failed. */
   #owed: Pending[] = []
   #cancel: (() => void) | undefined
   #writing: Promise<void> = Promise.resolve()
@@ -47,7 +47,7 @@ export class ActivityCounter {
     this.#deps = deps
   }
 
-  /** Events that came in: no test, no replay. */
+  /** Counts a received event. Ignores tests and replays. */
   observe({ entry, stored, isTest, isReplay, isCounted }: SettledEvent): void {
     if (isTest || isReplay || !isCounted) return
     const pending = this.#pendingOf(stored.organization.id)
@@ -62,7 +62,7 @@ export class ActivityCounter {
     pipelines.set(stored.id, sumOf(pipelines.get(stored.id) ?? none, one))
   }
 
-  /** Writes what this node counted. */
+  /** Writes this node's counts. */
   flush(): Promise<void> {
     this.#deps.settled.flush()
     const flushed = this.#writing.then(() => this.#write())
@@ -130,16 +130,16 @@ function merged(stored: BlockRecord | undefined, { minute, counts, latencies, pi
 }
 
 export interface BlockRecord extends CountedDocument {
-  /** By minute since the epoch. */
+  /** Counts by minute since the epoch. */
   minutes: Record<string, MinuteCounts>
-  /** By pipeline id, as `block.ts` writes them. */
+  /** Counts by pipeline ID, in the format of `writeBlock`. */
   pipelines: Record<string, string>
   expires_at: string
 }
 
 /**
- * How many events an organization had in each minute, how long they took, and of which pipelines they were: counts alone, kept for
- * a day, ten minutes in a document.
+ * Counts of an organization's events per minute, with latencies and pipelines. Holds only counts, for a day. A document covers
+ * ten minutes.
  */
 export const EventMinutes = defineCollection<BlockRecord>()({
   name: "event_minutes",

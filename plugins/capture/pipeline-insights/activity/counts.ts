@@ -1,5 +1,5 @@
-// Counts of events, and what they say of latencies. Times are counted in buckets, two for each doubling, so that counts of several
-// nodes and minutes add up. Pure.
+// Counts of events and their latencies. Latencies are counted in buckets, two per doubling, so counts of several nodes and
+// minutes can be added. Pure.
 
 export const outcomes = ["accepted", "rejected", "failed"] as const
 
@@ -10,14 +10,14 @@ export const none: Counts = [0, 0, 0]
 
 export interface MinuteCounts {
   counts: Counts
-  /** Events by bucket of the time until their answer. */
+  /** Number of events per latency bucket. Latency is the time until the reply. */
   latencies: readonly number[]
 }
 
-/** A quarter of a millisecond and less is the first. */
+/** The first bucket: up to a quarter of a millisecond. */
 const minMs = 0.25
 const perDoubling = 2
-/** The last holds four minutes and more. */
+/** The last bucket: four minutes and more. */
 const buckets = 41
 
 export function bucketOf(ms: number): number {
@@ -35,7 +35,7 @@ export function addMinute(one: MinuteCounts, other: MinuteCounts): MinuteCounts 
   return { counts: sumOf(one.counts, other.counts), latencies: one.latencies.map((count, at) => count + (other.latencies[at] ?? 0)) }
 }
 
-/** The time in milliseconds that this share of events did not exceed, within a fifth; null without events. */
+/** Returns the latency in milliseconds at this share of events, within a fifth. Returns null without events. */
 export function latencyAt(latencies: readonly number[], share: number): number | null {
   const all = latencies.reduce((sum, count) => sum + count, 0)
   if (all === 0) return null
@@ -49,14 +49,14 @@ export function latencyAt(latencies: readonly number[], share: number): number |
 }
 
 /**
- * Counts of one pipeline in a block of minutes, as text: its last minute and its sums, then each minute that had events. With
- * hundreds of pipelines, a question over hours reads the sums alone. Pure.
+ * Counts of one pipeline in a block of minutes, as text: the last minute with the sums, then each minute with events. A query for
+ * hours over hundreds of pipelines reads only the sums. Pure.
  *
  *     7 12 1 0;3 4 0 0;7 8 1 0
  */
 export const minutesPerBlock = 10
 
-/** By minute of the block. */
+/** Counts by minute of the block. */
 type Block = ReadonlyMap<number, Counts>
 
 export function blockOf(minute: number): number {
@@ -74,7 +74,7 @@ export function readBlock(text: string): Block {
   return new Map(text.split(";").slice(1).map(numbersOf))
 }
 
-/** Its last minute with events, and its sums. */
+/** Returns the last minute with events, and the sums. */
 export function readSums(text: string): readonly [last: number, sums: Counts] {
   return numbersOf(text.slice(0, text.indexOf(";")))
 }

@@ -1,16 +1,16 @@
-// What came in lately, over all nodes, as operations ask for it.
+// Reads recent event counts over all nodes.
 import { Clock, type Deps, Store, token } from "#core"
 import { ActivityCounter, type BlockRecord, blockId, EventMinutes } from "./counter.ts"
 import { addMinute, blockOf, type Counts, emptyMinute, minutesPerBlock, none, readBlock, readSums, sumOf } from "./counts.ts"
 
 export interface Counted {
-  /** The minute that it is, since the epoch; the last of those that are counted. */
+  /** The current minute since the epoch. Counts end with it. */
   readonly now: number
-  /** Of all pipelines, or of the one that is asked for. */
+  /** Counts of all pipelines, or of the requested pipeline. */
   readonly byMinute: ReadonlyMap<number, Counts>
-  /** Of all pipelines. */
+  /** Latencies over all pipelines. */
   readonly latencies: readonly number[]
-  /** By id: minute of the last event, and counts. */
+  /** Minute of the last event and counts, by pipeline ID. */
   readonly pipelines: ReadonlyMap<string, readonly [last: number, counts: Counts]>
 }
 
@@ -20,13 +20,13 @@ export interface EventActivity {
 
 export const EventActivity = token<EventActivity>("EventActivity")
 
-/** Of 500 pipelines, one is 60 KB. */
+/** Blocks per read. A block of 500 pipelines has 60 KB. */
 const blocksAtOnce = 36
 
 export const activityNeeds = { store: Store, clock: Clock, counter: ActivityCounter }
 
 export function eventActivity({ store, clock, counter }: Deps<typeof activityNeeds>): EventActivity {
-  /** The oldest first. */
+  /** Yields the blocks, oldest first. */
   async function* blocks(organization: string, first: number, last: number): AsyncGenerator<readonly [number, BlockRecord]> {
     const minutes = store.open(EventMinutes, organization)
     for (let from = first; from <= last; from += blocksAtOnce) {
@@ -50,7 +50,7 @@ export function eventActivity({ store, clock, counter }: Deps<typeof activityNee
   }
 }
 
-/** Adds up blocks, the oldest first. */
+/** Adds up blocks, oldest first. */
 class Tally implements Counted {
   readonly oldest: number
   readonly now: number

@@ -1,4 +1,4 @@
-// What comes in: events a minute by status as they come, how long they take, and what is behind them.
+// Overview card of incoming events: live events per minute by status, latencies and pipelines.
 import { Answered, Figure, formatDuration, formatNumber, hrefOf, Nothing, Rates, useAnswer } from "#console"
 
 const everyMs = 5_000

@@ -1,4 +1,4 @@
-// Which sketch an event belongs to, and what becomes of the sketches as documents change.
+// Assigns events to sketches, and starts new sketches when documents change.
 import { createHash } from "node:crypto"
 import type { Json } from "#core"
 import { canonicalJson, type PipelineDocument } from "#core/engine"
@@ -7,7 +7,7 @@ import { settledBaseline } from "./findings.ts"
 import { mergeSketches } from "./merge.ts"
 import { type DriftRecord, emptySketch, type Sketch } from "./sketch.ts"
 
-/** What one node saw under one document. */
+/** Sketch of one node under one document. */
 export interface Seen {
   readonly digest: string
   readonly revision: number
@@ -17,7 +17,7 @@ export interface Seen {
 
 const digests = new WeakMap<PipelineDocument, string>()
 
-/** Of all that can change which events are accepted and what they are; a pipeline that is only renamed or paused stays the same. */
+/** Returns the digest of all fields that affect accepted events. Renaming or pausing a pipeline does not change the digest. */
 export function comparisonDigest(document: PipelineDocument): string {
   const known = digests.get(document)
   if (known !== undefined) return known
@@ -29,10 +29,10 @@ export function comparisonDigest(document: PipelineDocument): string {
   return digest
 }
 
-/** The fields of a record that a merge decides. */
+/** The merged fields of a record. */
 type Merged = MergedFields<DriftRecord>
 
-/** A stored record, for reading. */
+/** A stored record, read-only. */
 type Known = Omit<DriftRecord, "id" | "version">
 
 export function mergeSeen(stored: Known | undefined, seen: Seen): Merged {
@@ -43,12 +43,12 @@ export function mergeSeen(stored: Known | undefined, seen: Seen): Merged {
     return { digest, revision: Math.max(stored.revision, revision), key_id, baseline, current: mergeSketches(current, sketch), told }
   if (revision > stored.revision)
     return { digest, revision, key_id, baseline: settledBaseline(baseline, current), current: sketch, told: [] }
-  // Another node has written the sketch of a newer document.
+  // Another node has stored the sketch of a newer document.
   const older = mergeSketches(baseline ?? emptySketch(), sketch)
   return { digest: stored.digest, revision: stored.revision, key_id, current, told, baseline: older }
 }
 
-/** As it stands for this document, which no event may have come to yet. */
+/** Returns the sketches to compare for this document. The document may have no events yet. */
 export function comparedWith(stored: Known | undefined, digest: string, key_id: string): { baseline: Sketch | null; current: Sketch } {
   if (!stored) return { baseline: null, current: emptySketch() }
   const { baseline, current } = stored.key_id === key_id ? stored : withoutValues(stored)

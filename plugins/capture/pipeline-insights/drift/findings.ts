@@ -1,5 +1,5 @@
-// Where a pipeline's events differ from its schema, and from its events before: what is new, gone, of another type, or
-// one value more. Computed from sketches alone.
+// Compares a pipeline's events with its schema and with earlier events: new fields, missing fields, changed types and new
+// enumeration values. Reads only sketches.
 import { createHash } from "node:crypto"
 import type { Json } from "#core"
 import { earlier, later } from "../merged-document.ts"
@@ -12,21 +12,21 @@ import { emptySketch, type JsonType, nameOf, type PathSketch, parentOf, type Ske
 export type DriftKind = "new_field" | "field_gone" | "type_changed" | "enum_grew"
 
 export interface Drift {
-  /** Of the same kind at the same path, the same. */
+  /** Equal for differences of the same kind, path and types. */
   readonly id: string
   readonly kind: DriftKind
   readonly path: string
   readonly since: string
   readonly last_at: string
   readonly events: number
-  /** Of the events that had what contains it, since the comparison began. */
+  /** Share of the events with the containing object, since the comparison began. */
   readonly share: number
-  /** Rejected events that it explains. */
+  /** Number of events rejected because of this difference. */
   readonly rejected: number
   readonly executions: readonly string[]
   readonly types_before: readonly JsonType[]
   readonly types: readonly JsonType[]
-  /** New values of an enumeration; 0 for other kinds. */
+  /** Number of new enumeration values. 0 for other kinds. */
   readonly new_values: number
   readonly patch: readonly Operation[]
   readonly message: string
@@ -39,13 +39,13 @@ export interface Compared {
   readonly hash: HashOf
 }
 
-/** Events without which nothing is called new: the first ones of a pipeline are what it is compared with. */
+/** Minimum number of events before a difference is new. The first events of a pipeline are the basis of comparison. */
 export const learningEvents = 100
-/** A field is gone once it was absent for this many of its usual gaps, and for some events at least. */
+/** A field is gone after an absence of `gaps` times its usual gap, and of at least `minSilentEvents` events. */
 const gaps = 20
 const minSilentEvents = 50
 const minSeen = 5
-/** With more it is not an enumeration. */
+/** A path with more values is not an enumeration. */
 const maxEnumeration = 12
 const maxFindings = 100
 
@@ -114,7 +114,7 @@ export function driftOf({ schema, baseline, current, hash }: Compared): Drift[] 
   return found.sort((a, b) => b.rejected - a.rejected || (a.since < b.since ? 1 : -1)).slice(0, maxFindings)
 }
 
-/** What the next comparison begins with: less what is known to be gone. */
+/** Returns the baseline of the next comparison, without fields that are gone. */
 export function settledBaseline(baseline: Sketch | null, current: Sketch): Sketch {
   const all = mergeSketches(baseline ?? emptySketch(), current)
   const gone = new Set(all.paths.filter((path) => isGone(path, all.events)).map(({ path }) => path))
@@ -158,7 +158,7 @@ function addGone({ found, places, add, baseline, current }: GoneArgs): void {
       place,
     })
   }
-  // Required, and not once there.
+  // Required fields that never occurred.
   const known = new Set(all.paths.map(({ path }) => path))
   for (const container of current.paths.filter(({ seen, types }) => seen.rejected > 0 && types.some(({ type }) => type === "object"))) {
     for (const name of places.requiredAt(container.path)) {
@@ -213,7 +213,7 @@ function newValues(
   return { tally, count: fresh.length }
 }
 
-/** Hashes of the few values that a path had; undefined where it had too many, or too few events to tell. */
+/** Returns hashes of a path's few values, or undefined if the path has too many values or too few events. */
 function usualValues(path: PathSketch, known: PathSketch | undefined, learning: number): number[] | undefined {
   const values = known ? known.values : path.values?.filter(({ first_n }) => first_n <= learning)
   const events = known ? known.seen.events : learning
@@ -226,7 +226,7 @@ interface Found {
   readonly path: string
   readonly tally: Tally
   readonly share: number
-  /** Whether the schema refuses events for it. */
+  /** True if the schema refuses events because of the difference. */
   readonly explains: boolean
   readonly types: readonly JsonType[]
   readonly types_before?: readonly JsonType[]

@@ -1,8 +1,8 @@
-// Sketches of one pipeline made one: of several nodes, or of a time before with the time after.
+// Merges sketches of one pipeline, from several nodes or periods.
 import { earlier, later } from "../merged-document.ts"
 import { limits, makeRoom, type PathSketch, type Sketch, type Tally } from "./sketch.ts"
 
-/** The second counts as what came after the first. Neither is changed. */
+/** Returns a merged copy. Events of `second` follow the events of `first`. */
 export function mergeSketches(first: Sketch, second: Sketch): Sketch {
   if (first.events === 0) return structuredClone(second)
   const merged: Sketch = {

@@ -1,4 +1,4 @@
-// Adds one event to a sketch, each path at most once, however often it occurs in the event.
+// Adds one event to a sketch. Each path counts at most once per event.
 import { createHmac } from "node:crypto"
 import type { Json } from "#core"
 import { childPointer } from "#core/engine"
@@ -8,7 +8,7 @@ export interface Sighting {
   readonly at: string
   readonly execution: string
   readonly rejected: boolean
-  /** Events that this one stands for, itself included. */
+  /** Number of events this event represents, including itself. */
   readonly weight: number
 }
 
@@ -16,7 +16,7 @@ const maxHashed = 256
 
 export type HashOf = (path: string, value: Json) => number
 
-/** Sixteen bits, keyed: many values have each hash, so that none can be told from it. */
+/** Returns a keyed 16-bit hash. Many values share each hash, so a hash does not reveal its value. */
 export function hasher(key: Buffer, pipelineId: string): HashOf {
   const seed = createHmac("sha256", key).update(pipelineId).digest()
   const [first, second] = [seed.readInt32LE(0), seed.readInt32LE(4)]
@@ -27,7 +27,7 @@ export function hasher(key: Buffer, pipelineId: string): HashOf {
   }
 }
 
-/** FNV-1a over the beginning of a text, from a state that is secret: an event's values cost little. */
+/** FNV-1a over the start of a text, from a secret state. The bound keeps the cost per event low. */
 function mixed(state: number, text: string): number {
   let hash = state ^ text.length
   for (let at = 0; at < Math.min(text.length, maxHashed); at++) {
@@ -73,7 +73,7 @@ class Walk {
   readonly #hash: HashOf
   readonly #byPath: Map<string, PathSketch>
   readonly #children = new Map<string, PathSketch[]>()
-  /** What of this event is counted already. */
+  /** Already counted parts of this event. */
   readonly #counted = new Set<string>()
   #nodes = 0
 
@@ -180,7 +180,7 @@ function typeOf(value: Json): JsonType {
 
 const namePattern = /^[@#$_]?[\p{L}_][\p{L}\p{N}_.:$ -]*$/u
 
-/** Names that are data themselves (mail addresses, numbers, ids) are not kept. */
+/** Returns false for data in place of a name (mail addresses, numbers, IDs). The sketch does not store data. */
 function isName(name: string): boolean {
   return name.length <= limits.nameLength && namePattern.test(name) && !/\d{5}|[0-9a-f]{8}-?[0-9a-f]{4}/i.test(name)
 }

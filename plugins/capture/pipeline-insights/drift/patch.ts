@@ -1,4 +1,4 @@
-// The change of a request schema that makes it fit what events have become: JSON Patch (RFC 6902), on the document.
+// Changes a request schema to fit current events: JSON Patch (RFC 6902) on the document.
 import type { Json } from "#core"
 import { childPointer } from "#core/engine"
 import type { DriftKind } from "./findings.ts"
@@ -22,7 +22,7 @@ interface PatchArgs {
 
 const at = (pointer: string) => `/request_schema${pointer}`
 
-/** Empty where nothing of the schema says otherwise, or several of its parts do. */
+/** Returns an empty list if the schema allows the difference already, or if several parts of the schema refuse it. */
 export function patchOf({ kind, path, types, place, schema, explains }: PatchArgs): Operation[] {
   if (typeof schema !== "object" || schema === null) return []
   const { parent, schema: own } = place
@@ -44,7 +44,7 @@ export function patchOf({ kind, path, types, place, schema, explains }: PatchArg
   return []
 }
 
-/** Every operation in turn on a copy. Those are ours, and so point to what is there. */
+/** Applies the operations in order to a copy. Paths come from `patchOf`, so they exist in the document. */
 export function patched<T extends Json>(document: T, operations: readonly Operation[]): T {
   const copy = structuredClone(document)
   for (const { path, value } of operations) {

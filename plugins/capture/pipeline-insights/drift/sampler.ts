@@ -1,14 +1,15 @@
-// Chooses which events are looked at: each where few come, one in some where many do, which then stands for those
-// between. Decides with a few additions; the looking itself is done later, and never for more than a bound a second.
+// Samples events for sketches. A quiet pipeline has every event sampled, a busy pipeline one event in several. A sampled event
+// also represents the skipped events before it. The decision costs a few additions; the analysis runs later, with a bound per
+// second.
 import type { Clock } from "#core"
 
-/** Events of one pipeline that are looked at in a second, about. */
+/** Approximate number of sampled events per pipeline and second. */
 const perPipeline = 20
-/** Of all pipelines of this node. */
+/** Bound per second over all pipelines of this node. */
 const perNode = 200
-/** Characters of their bodies. */
+/** Bound on the characters of their bodies per second. */
 const perNodeText = 1_048_576
-/** A longer body is not looked at. */
+/** Longer bodies are not sampled. */
 const maxText = 262_144
 const maxPipelines = 10_000
 const windowMs = 1_000
@@ -18,7 +19,7 @@ interface Rate {
   events: number
   taken: number
   stride: number
-  /** Events not looked at since the last one that was, accepted and rejected. */
+  /** Numbers of accepted and rejected events since the last sampled event. */
   passed: [number, number]
 }
 
@@ -33,7 +34,7 @@ export class Sampler {
     this.#clock = clock
   }
 
-  /** How many events this one stands for; 0 where it is not to be looked at. */
+  /** Returns the number of events this event represents, or 0 if it is not sampled. */
   take(pipelineId: string, text: number, rejected: boolean): number {
     const window = Math.floor(this.#clock.monotonic() / windowMs)
     const rate = this.#rateOf(pipelineId, window)
@@ -43,7 +44,7 @@ export class Sampler {
       rate.passed[kind]++
       return 0
     }
-    // A burst is noticed within the second that it begins in.
+    // Reacts to a burst within its first second.
     if (++rate.taken % perPipeline === 0) rate.stride *= 2
     const weight = 1 + rate.passed[kind]
     rate.passed[kind] = 0

@@ -1,5 +1,5 @@
-// What a request schema says of a place in an event. Nothing of the schema is run: patterns in it are not tried, and
-// references go no further than a few steps.
+// Reads a request schema's rules for a path in an event. The schema is not executed: patterns are ignored, and the number of
+// followed references is bounded.
 import { isRecord, type Json } from "#core"
 import { childPointer } from "#core/engine"
 import { type JsonType, jsonTypes, nameOf, parentOf } from "./sketch.ts"
@@ -13,15 +13,15 @@ interface Located {
 }
 
 export interface Place {
-  /** `refused`: the schema allows no such name there. `open`: it says nothing of it. */
+  /** `refused`: the schema forbids this name. `open`: the schema has no rule for the name. */
   readonly state: "declared" | "refused" | "open"
-  /** null where any is allowed. */
+  /** Allowed types. null: any type. */
   readonly types: ReadonlySet<JsonType> | null
   readonly values: readonly Json[] | null
   readonly required: boolean
-  /** The one schema of the place, where there is exactly one. */
+  /** The only schema of the path. Undefined if there are several or zero. */
   readonly schema: Located | undefined
-  /** That of what contains it. */
+  /** The only schema of the containing object or array. */
   readonly parent: Located | undefined
 }
 
@@ -30,14 +30,14 @@ interface Pending {
   readonly schema: Json
 }
 
-/** That say something of one place. */
+/** Bound on the schemas for one path. */
 const maxSchemas = 50
 
 export class SchemaPlaces {
   readonly #root: Json
   readonly #known = new Map<string, readonly Located[]>()
 
-  /** A schema that is absent or `true` says nothing. */
+  /** An absent schema and `true` have no rules. */
   constructor(schema: Json) {
     this.#root = schema
   }
@@ -59,7 +59,7 @@ export class SchemaPlaces {
     }
   }
 
-  /** Names that an object there must have. */
+  /** Returns the required names of the object at a path. */
   requiredAt(path: string): string[] {
     return [...new Set(this.#at(path).flatMap(({ schema }) => requiredOf(schema)))]
   }
@@ -87,7 +87,7 @@ export class SchemaPlaces {
     return [...new Map(found.map((one) => [one.pointer, one])).values()].slice(0, maxSchemas)
   }
 
-  /** The schema and those that hold beside it, each once: they may refer to each other in circles. */
+  /** Returns the schema and the schemas combined with it, without duplicates. Their references may form cycles. */
   #expanded(first: Pending): Located[] {
     const found: Located[] = []
     const known = new Set<string>()
@@ -122,7 +122,7 @@ export function valueAt(root: Json, pointer: string): Json {
   return value
 }
 
-/** `integer` is a `number`. */
+/** An `integer` is also a `number`. */
 export function allows(types: ReadonlySet<JsonType> | null, type: JsonType): boolean {
   return types === null || types.has(type) || (type === "integer" && types.has("number"))
 }
@@ -138,7 +138,7 @@ function typesOf(located: readonly Located[]): ReadonlySet<JsonType> | null {
   return known.length > 0 ? new Set(known) : null
 }
 
-/** Names that match a pattern may be allowed: then it is not known to be closed. */
+/** Returns false if the schema has name patterns: a matching name may be allowed. */
 function isClosed(schema: SchemaObject): boolean {
   return (schema["additionalProperties"] === false || schema["unevaluatedProperties"] === false) && !schema["patternProperties"]
 }

@@ -1,4 +1,4 @@
-// Schema drift as operations and plans ask for it.
+// Reports schema drift to operations and plans.
 import { type Deps, type Json, Store, token, Vault } from "#core"
 import type { PipelineDocument } from "#core/engine"
 import type { PlanNote } from "../../pipeline-files/index.ts"
@@ -18,7 +18,7 @@ export interface DriftReport {
 
 export interface SchemaDriftService {
   of(organization: string, pipeline: Pick<PipelineRecord, "id" | "document">): Promise<DriftReport>
-  /** Compares the events of the pipeline with another schema. */
+  /** Compares the pipeline's events with another schema. */
   against(organization: string, pipeline: Pick<PipelineRecord, "id" | "document">, schema: Json): Promise<Drift[]>
 }
 
@@ -45,7 +45,7 @@ export function schemaDrift({ store, vault, sketcher }: Deps<typeof driftNeeds>)
   }
 }
 
-/** Warns of drift that a planned document leaves in place. */
+/** Warns of drift that remains with a planned document. */
 export function driftNotes({ drift }: { readonly drift: SchemaDriftService }): PlanNote {
   return async (organization, pipeline, { request_schema }) => {
     const found = await drift.against(organization, pipeline, request_schema as Json)
@@ -61,7 +61,7 @@ export function driftNotes({ drift }: { readonly drift: SchemaDriftService }): P
   }
 }
 
-/** The document with a schema that fits, by those differences that a change of the schema can mend. */
+/** Returns the document with a fitting schema. Applies the differences that have a schema patch. */
 export function mend(document: PipelineDocument, drift: readonly Drift[]): { document: PipelineDocument; patch: Operation[] } {
   let mended = document as unknown as Json
   const patch: Operation[] = []

@@ -1,23 +1,23 @@
-// What is known of the shape of a pipeline's events: names, types and counts, within bounds, and no value. Of values
-// that may be an enumeration, a keyed hash of 16 bits is kept, which tells that one is new and never which.
+// The shape of a pipeline's events: names, types and counts within bounds, without values. Possible enumeration values are stored
+// as keyed 16-bit hashes. A hash shows that a value is new, without revealing the value.
 import { defineCollection } from "#core"
 import type { CountedDocument } from "../merged-document.ts"
 
-// The sketch of each pipeline's events, before and since its present document.
+// The sketch of a pipeline's events, before and since its current document.
 
 export interface DriftRecord extends CountedDocument {
-  /** Of what the comparison is about: a document that says otherwise begins another. */
+  /** Digest of the compared document. A document with another digest starts a new comparison. */
   digest: string
   revision: number
-  /** The master key whose hashes of values these are; under another they say nothing. */
+  /** The master key of the value hashes. Hashes under another key cannot be compared. */
   key_id: string
   baseline: Sketch | null
   current: Sketch
-  /** Ids of the differences that were told live. */
+  /** IDs of the differences announced on the live channel. */
   told: string[]
 }
 
-/** `id` is the pipeline's. */
+/** `id` is the pipeline's ID. */
 export const SchemaSketches = defineCollection<DriftRecord>()({
   name: "event_schema_sketches",
   scope: "organization",
@@ -33,19 +33,19 @@ export type JsonType = (typeof jsonTypes)[number]
 export const limits = {
   paths: 200,
   depth: 6,
-  /** Of one object. */
+  /** Bound per object. */
   names: 100,
   nameLength: 64,
-  /** Of one array. */
+  /** Bound per array. */
   items: 20,
-  /** Values looked at in one event. */
+  /** Values inspected per event. */
   nodes: 2_000,
-  /** Distinct values of a path; with more it is not an enumeration. */
+  /** Distinct values per path. A path with more values is not an enumeration. */
   values: 32,
   executions: 2,
 } as const
 
-/** How often, since when; `first_n` and `last_n` are positions in the sequence of events. */
+/** Number of events and their times. `first_n` and `last_n` are positions in the sequence of events. */
 export interface Tally {
   events: number
   rejected: number
@@ -53,7 +53,7 @@ export interface Tally {
   last_at: string
   first_n: number
   last_n: number
-  /** The newest executions, those that were rejected before others. */
+  /** The newest executions. Rejected executions come first. */
   executions: string[]
 }
 
@@ -66,26 +66,26 @@ export interface ValueTally extends Tally {
 }
 
 export interface PathSketch {
-  /** JSON Pointer, with `*` for the items of an array and `?` for names that are data (addresses, ids). */
+  /** JSON Pointer, with `*` for array items and `?` for names that are data (addresses, IDs). */
   path: string
   seen: Tally
-  /** Where what contains it came without it. */
+  /** Events with the containing object but without this path. */
   absent: Tally | null
   types: TypeTally[]
-  /** null once there were too many to be an enumeration. */
+  /** null if there were too many values for an enumeration. */
   values: ValueTally[] | null
 }
 
 export interface Sketch {
-  /** Estimated where events were sampled. */
+  /** Estimated if events were sampled. */
   events: number
   rejected: number
-  /** Events that were looked at. */
+  /** Number of inspected events. */
   sampled: number
   first_at: string
   last_at: string
   paths: PathSketch[]
-  /** Whether a bound was met, so that something is not in here. */
+  /** True if a bound was reached and the sketch is incomplete. */
   truncated: boolean
 }
 
@@ -93,7 +93,7 @@ export function emptySketch(): Sketch {
   return { events: 0, rejected: 0, sampled: 0, first_at: "", last_at: "", paths: [], truncated: false }
 }
 
-/** "" for the whole event, which has no container. */
+/** Returns "" for the whole event. */
 export function parentOf(path: string): string {
   return path.slice(0, path.lastIndexOf("/"))
 }
@@ -105,7 +105,7 @@ export function nameOf(path: string): string {
     .replaceAll("~0", "~")
 }
 
-/** A path that is there more than rarely gives way to none. */
+/** Makes room for a new path by removing a rare one. Returns false if all paths are frequent. */
 export function makeRoom(sketch: Sketch): boolean {
   if (sketch.paths.length < limits.paths) return true
   sketch.truncated = true

@@ -1,5 +1,5 @@
-// Sketches the events of this node beside their path: taken from a queue in turns of their own, kept in memory, and
-// written every few seconds. A crash loses the sketches of these seconds.
+// Sketches the events of this node in the background. Queued events are inspected in later event-loop turns, and sketches are
+// written every few seconds. A crash loses the unwritten sketches.
 import { Clock, type Deps, defineChannel, type Json, Live, Log, parsedJson, Store, type UnitOfWork, UnitsOfWork, Vault } from "#core"
 import { type SettledEvent, SettledEvents, type StoredPipeline } from "#core/engine"
 import { mayPassLater, mergeDocument } from "../merged-document.ts"
@@ -17,15 +17,15 @@ export const schemaDriftChannel = defineChannel({
 })
 
 const writtenEveryMs = 5_000
-/** Events that wait to be looked at; further ones are left out. */
+/** Bound of the queue. Further events are not inspected. */
 const maxWaiting = 100
-/** Pipelines with unwritten sketches. */
+/** Bound on pipelines with unwritten sketches. */
 const maxPending = 500
 
-/** Differences that are remembered as told. */
+/** Bound on recorded announcements per pipeline. */
 const maxTold = 500
 
-/** Faults of ours, after which the event comes again. */
+/** Causes on the service's side. The sender repeats the event. */
 const comesAgain: ReadonlySet<string> = new Set(["unavailable", "internal", "stopping"])
 
 interface Waiting {
@@ -51,7 +51,7 @@ export class Sketcher {
   readonly #key: Buffer
   #waiting: Waiting[] = []
   #scheduled: NodeJS.Immediate | undefined
-  /** By pipeline and digest. */
+  /** Unwritten sketches by pipeline and digest. */
   readonly #pending = new Map<string, Pending>()
   #cancel: (() => void) | undefined
   #writing: Promise<void> = Promise.resolve()
@@ -66,7 +66,7 @@ export class Sketcher {
     return hasher(this.#key, pipelineId)
   }
 
-  /** Verified live events alone: no test, no replay, no repeat, and none that was refused for another reason than its shape. */
+  /** Queues verified live events. Ignores tests, replays and repeats. Ignores rejections with a cause other than the event's shape. */
   observe({ entry, stored, visible, isTest, isReplay, isCounted, journalId }: SettledEvent): void {
     const { body } = visible
     if (isTest || isReplay || !isCounted || body === "" || entry.repeat_of !== null) return
@@ -78,7 +78,7 @@ export class Sketcher {
     this.#scheduled ??= setImmediate(() => this.#next())
   }
 
-  /** Looks at what waits, and writes what this node saw. */
+  /** Inspects the queued events, and writes this node's sketches. */
   flush(): Promise<void> {
     this.#deps.settled.flush()
     const flushed = this.#writing.then(() => {
@@ -95,7 +95,7 @@ export class Sketcher {
     await this.flush()
   }
 
-  /** One event a turn. */
+  /** Inspects one event per turn. */
   #next(): void {
     this.#scheduled = undefined
     this.#look()
@@ -130,7 +130,7 @@ export class Sketcher {
     })
   }
 
-  /** A sketch that storage refuses is dropped, so that it holds up no other pipeline. */
+  /** Drops a sketch that the storage refuses, because it would block the other pipelines. */
   async #write(): Promise<void> {
     for (const [key, pending] of this.#pending) {
       const written = pending.sketch

@@ -1,4 +1,4 @@
-// What comes in: events by minute and status, how long they take, and which pipelines they are of.
+// Event counts by minute and status, with latencies and pipelines.
 import { z } from "zod"
 import { defineOperation, resultOf, SlugOrId, Timestamp, timestamp } from "#core"
 import { EventPipelines, PipelineSlugs } from "../../pipelines/index.ts"

@@ -1,4 +1,4 @@
-// What events have become: the report of a pipeline's schema drift, and the document that would take it in.
+// Reports a pipeline's schema drift, and returns the document with a fitting schema.
 import { z } from "zod"
 import { AnyJson, AppError, defineOperation, resultOf, SlugOrId, Timestamp, Uuid } from "#core"
 import { EventPipelines, shownConfig } from "../../pipelines/index.ts"

@@ -1,5 +1,5 @@
-// Counts which secret verified each event, in memory, and writes the counts every few seconds: an event pays for a few
-// additions. A crash loses the counts of these seconds.
+// Counts the events verified by each secret in memory, and writes the counts every few seconds. Each event costs a few additions.
+// A crash loses the unwritten counts.
 import { isIP } from "node:net"
 import { Clock, type Deps, Log, Store, timestamp, UnitsOfWork } from "#core"
 import { networkOf, type SettledEvent, SettledEvents } from "#core/engine"
@@ -7,12 +7,15 @@ import { ClientAddresses, type SecretUseSource, type ShownAddresses } from "../.
 import { mayPassLater, mergeDocument } from "../merged-document.ts"
 import { eventsOfLastHour, maxAddresses, mergeUses, type SecretUse, SecretUses } from "./merge.ts"
 
-/** Also what another node's counts lag behind by. */
+/** Counts of other nodes lag by this time. */
 const writtenEveryMs = 5_000
-/** Of one secret between two writes; of those beyond, one in some has its address looked at. */
+/**
+ * Bounds per secret between two writes. After `addressesLookedAt` events, only one event in `addressEvery` has its address
+ * recorded.
+ */
 const addressesLookedAt = 64
 const addressEvery = 32
-/** Secrets with unwritten counts; written early at it. */
+/** Bound on secrets with unwritten counts. The bound starts an early write. */
 const maxPending = 5_000
 
 interface Pending {
@@ -37,7 +40,7 @@ export class SecretUseCounter {
   }
   readonly #deps: Deps<typeof SecretUseCounter.inject>
   #pending = new Map<string, Pending>()
-  /** Not written yet, because a write failed. */
+  /** Counts whose write failed. */
   readonly #owed = new Map<string, { organization: string; use: SecretUse }>()
   #cancel: (() => void) | undefined
   #writing: Promise<void> = Promise.resolve()
@@ -73,7 +76,7 @@ export class SecretUseCounter {
       noteAddress(pending, shownAddress(addressOf(), this.#deps.addresses), now)
   }
 
-  /** Writes what this node counted. */
+  /** Writes this node's counts. */
   flush(): Promise<void> {
     this.#deps.settled.flush()
     const flushed = this.#writing.then(() => this.#write())
@@ -144,7 +147,7 @@ function useOf({ pipelineId, first, last, events, minutes, addresses, more }: Pe
   return mergeUses(use, { ...use, events: 0, minutes: [], addresses: [] })
 }
 
-/** As the settings allow it to be kept; "" for none. */
+/** Returns the address in the form allowed by the settings, or "". */
 export function shownAddress(address: string, shown: ShownAddresses): string {
   if (shown === "none" || isIP(address) === 0) return ""
   if (shown === "full") return address
@@ -153,7 +156,7 @@ export function shownAddress(address: string, shown: ShownAddresses): string {
 
 export const secretUsesNeeds = { store: Store, clock: Clock, counter: SecretUseCounter }
 
-/** Reads the use of secrets, over all nodes. */
+/** Reads the use of secrets over all nodes. */
 export function secretUses({ store, clock, counter }: Deps<typeof secretUsesNeeds>): SecretUseSource {
   return async (organization, pipelineId) => {
     await counter.flush()

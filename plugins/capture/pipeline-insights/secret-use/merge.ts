@@ -1,24 +1,24 @@
-// Two counts of the use of one secret as one.
+// Merges two counts of one secret's use.
 import { defineCollection, timestamp } from "#core"
 import { type CountedDocument, earlier, later } from "../merged-document.ts"
 
-/** Of one secret, by its id; also what a node counted and has not written yet. */
+/** Use of one secret by its ID. Also used for unwritten counts of a node. */
 export interface SecretUse {
   pipeline_id: string
   first_at: string
   last_at: string
-  /** Events that it verified. */
+  /** Number of verified events. */
   events: number
-  /** Of the last hour, by minute since the epoch, in order. */
+  /** Counts of the last hour, by minute since the epoch, in order. */
   minutes: { minute: number; events: number }[]
-  /** The most recent ones. */
+  /** The most recent addresses. */
   addresses: { address: string; last_at: string; events: number }[]
   more_addresses: boolean
-  /** A while after its last event. */
+  /** A fixed time after the last event. */
   expires_at: string
 }
 
-/** What is known of the use of a verification secret: counts, times and client addresses, never what was sent. */
+/** Use of a verification secret: counts, times and client addresses, without event content. */
 export const SecretUses = defineCollection<SecretUse & CountedDocument>()({
   name: "event_pipeline_secret_uses",
   scope: "organization",
@@ -48,7 +48,7 @@ export function mergeUses(a: SecretUse, b: SecretUse): SecretUse {
   }
 }
 
-/** Events of the last hour. */
+/** Returns the number of events in the last hour. */
 export function eventsOfLastHour({ minutes }: Pick<SecretUse, "minutes">, now: number): number {
   const since = Math.floor(now / 60_000) - keptMinutes
   return minutes.reduce((sum, { minute, events }) => (minute > since ? sum + events : sum), 0)

@@ -1,5 +1,5 @@
-// What may stand at a place of a document, by the schema of documents: names of fields, and values of those with few. The place is
-// found by its indentation, so that a document which cannot be read yet is completed all the same.
+// Completes field names and enumerated values in a document, from the schema of documents. The place is found by indentation, so
+// completion also works in an unparsable document.
 import type { Completion } from "#console"
 
 export interface Schema {
@@ -21,9 +21,9 @@ export interface Schema {
 }
 
 interface Line {
-  /** Columns of its dashes. */
+  /** Columns of the line's dashes. */
   readonly dashes: readonly number[]
-  /** Of what follows them. */
+  /** Column of the text after the dashes. */
   readonly column: number
   readonly key: string | undefined
   readonly value: string
@@ -33,7 +33,7 @@ const item = Symbol("item")
 
 interface Level {
   readonly key: string | typeof item
-  /** Fields beside it, with their plain values. */
+  /** Sibling fields with their plain values. */
   readonly beside: Readonly<Record<string, string>>
 }
 
@@ -59,7 +59,7 @@ export function completionsAt(root: Schema | undefined, text: string, offset: nu
   return { from: offset - word.length, options: schema ? valuesOf(root, schema) : [] }
 }
 
-/** undefined within a comment. */
+/** Returns undefined for a comment. */
 function lineOf(text: string): Line | undefined {
   const lead = /^[ ]*(?:- +)*/.exec(text)?.[0] ?? ""
   const rest = text.slice(lead.length)
@@ -69,7 +69,7 @@ function lineOf(text: string): Line | undefined {
   return { dashes, column: lead.length, key, value: key === undefined ? rest : value }
 }
 
-/** From the outermost to the one that holds the place. */
+/** Returns the levels around a place, outermost first. */
 function levelsAbove(lines: readonly string[], index: number, start: Line): Level[] {
   const levels: Level[] = []
   let column = start.column
@@ -96,7 +96,7 @@ function levelsAbove(lines: readonly string[], index: number, start: Line): Leve
   return levels
 }
 
-/** The other fields of the object that a line is a part of. */
+/** Returns the other fields of a line's object. */
 function besideOf(lines: readonly string[], index: number, { column, dashes }: Line): Record<string, string> {
   const found: Record<string, string> = {}
   const take = (line: Line) => {
@@ -126,7 +126,7 @@ function walk(root: Schema, schema: Schema, levels: readonly Level[]): Schema {
   }, schema)
 }
 
-/** The schema itself and those that it names, as a place without a value yet may follow any of them. */
+/** Returns the schema and its alternatives. A place without a value may follow any of them. */
 function alternatives(root: Schema, schema: Schema): Schema[] {
   const named = schema.$ref === undefined ? undefined : root.$defs?.[schema.$ref.slice("#/$defs/".length)]
   return [schema, ...(named ? alternatives(root, named) : []), ...(schema.anyOf ?? []).flatMap((one) => alternatives(root, one))]
@@ -144,13 +144,13 @@ function fieldsOf(root: Schema, schema: Schema, beside: Readonly<Record<string, 
 }
 
 function ownFields({ properties = {}, additionalProperties: others }: Schema, beside: Readonly<Record<string, string>>) {
-  // An object whose names are its own, such as handlers.
+  // An object with free names, such as handlers.
   const named =
     typeof others === "object" && Object.keys(others).length > 0 ? Object.keys(beside).map((name) => [name, others] as const) : []
   return [...Object.entries(properties), ...named]
 }
 
-/** What a condition says of a field goes before a field that says nothing of itself. */
+/** A field's schema from a condition replaces an empty schema. */
 function isMore(known: Schema | undefined): boolean {
   return known === undefined || (known.properties === undefined && known.enum === undefined && known.items === undefined)
 }

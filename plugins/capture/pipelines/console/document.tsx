@@ -1,4 +1,4 @@
-// The document of a pipeline in an editor: what the service finds in it, what saving it would change, and saving it.
+// Editor of a pipeline's document, with findings, the planned changes and a save button.
 import { useSignal } from "@preact/signals"
 import { useEffect } from "preact/hooks"
 import { call, Editor, inBackground, mayCall, Problem, readDocument, useSubmit } from "#console"
@@ -28,7 +28,7 @@ export default function EditDocument({ pipeline, reload }: ViewProps) {
   }, [schema, revision])
   useEffect(() => {
     if (error?.code !== "aborted") return
-    // Somebody has changed it meanwhile: what it is now has to be planned against.
+    // The pipeline was changed concurrently. Plan again with the current version.
     planned.value = undefined
     reload()
   }, [error])

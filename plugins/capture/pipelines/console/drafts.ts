@@ -1,7 +1,7 @@
-// Documents that are being written, kept while one looks at other parts of the pipeline.
+// Unsaved documents, preserved while other views of the pipeline are open.
 import { signal } from "@preact/signals"
 
-/** Texts that are not saved yet, by slug: they stay while one looks at something else. */
+/** Unsaved texts by slug. */
 export const drafts = signal<Readonly<Record<string, string>>>({})
 
 export function setDraft(slug: string, text: string | undefined): void {

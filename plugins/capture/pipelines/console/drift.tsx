@@ -1,4 +1,4 @@
-// How a pipeline's events differ from its schema and from those before, and taking that into the schema.
+// Schema drift of a pipeline, with a button that adds the drift to the schema.
 import {
   Answered,
   Badge,
@@ -97,7 +97,7 @@ function Differences({ slug, drift }: { readonly slug: string; readonly drift: r
   )
 }
 
-/** Puts the patched document into the editor, where it is planned and applied like any change. */
+/** Puts the patched document into the editor. Planning and saving work as for any change. */
 function TakeIn({ slug }: { readonly slug: string }) {
   const { schema } = useHelp()
   const { submit, isBusy, error } = useSubmit("event_pipelines.patch_drift", { slug })

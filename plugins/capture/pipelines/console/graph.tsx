@@ -1,4 +1,4 @@
-// What the pipeline does, as a picture of the service's making, and in a table what became of each step lately.
+// The pipeline as a picture from the service, and a table with recent outcomes of each step.
 import { Answered, formatNumber, type Output, SameAs, Table, Time, useAnswer } from "#console"
 import type { ViewProps } from "./pipeline.tsx"
 
@@ -27,7 +27,7 @@ export default function Drawn({ pipeline: { slug, revision } }: ViewProps) {
             </p>
             {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reached by keyboard */}
             <section class="scroll drawn" tabIndex={0} aria-label="Picture of the steps">
-              {/* An image: nothing in it can run, or load anything. */}
+              {/* As an image, the SVG cannot run scripts or load resources. */}
               <img
                 alt="The steps and what they wait for; the table below has the same."
                 src={`data:image/svg+xml,${encodeURIComponent(graph.svg)}`}

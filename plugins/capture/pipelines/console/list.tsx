@@ -1,4 +1,4 @@
-// The organization's pipelines, with what came to each in the last hour.
+// The organization's pipelines, with their events of the last hour.
 import {
   Answered,
   FilterBar,

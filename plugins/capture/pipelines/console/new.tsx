@@ -1,4 +1,4 @@
-// A new pipeline, written in the editor; its secret is shown once.
+// Creates a pipeline in the editor. Its secret is shown once.
 import "./pipelines.css"
 import { useSignal } from "@preact/signals"
 import { useEffect } from "preact/hooks"

@@ -1,4 +1,4 @@
-// One pipeline: its graph, its document, trying it, its secrets, its drift, and how to send to it. Which is shown is in the address.
+// One pipeline with views for its graph, document, test, secrets, drift and sending. The address selects the view.
 import "./pipelines.css"
 import type { ComponentType } from "preact"
 import { Answered, Facts, hrefOf, Lazy, mayCall, query, SameAs, type ScreenProps, Tabs, Time, UntrustedText, useAnswer } from "#console"
@@ -73,7 +73,7 @@ interface View {
   readonly key: string
   readonly title: string
   readonly needs: string
-  /** Of pipelines that have an address alone. */
+  /** Only for pipelines with an inbound address. */
   readonly isInbound?: boolean
   readonly load: () => Promise<{ readonly default: ComponentType<ViewProps> }>
 }

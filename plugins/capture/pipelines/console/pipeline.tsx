@@ -1,9 +1,9 @@
-// A pipeline as the API shows it, and its state in a word.
+// A pipeline in the API's form, and a badge for its state.
 import { Badge, type Output, type Tone } from "#console"
 
 export type Pipeline = Output<"event_pipelines.get">
 
-/** What each view of a pipeline is given. */
+/** Properties of each view of a pipeline. */
 export interface ViewProps {
   readonly pipeline: Pipeline
   /** Reads the pipeline again. */

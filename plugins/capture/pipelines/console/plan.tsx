@@ -1,4 +1,4 @@
-// What an apply would change: fields before and after, with what is against it.
+// The effect of an apply: fields before and after, drift, problems and warnings.
 import { Badge, Problem, UntrustedText } from "#console"
 
 export interface Planned {
@@ -13,7 +13,7 @@ const isLong = (value: unknown) => typeof value === "object" && value !== null
 const shown = (value: unknown) =>
   isLong(value) ? JSON.stringify(value, null, 2) : typeof value === "string" ? value : JSON.stringify(value ?? null)
 
-/** Lines of one text that the other does not have are marked, by a sign as well as by colour. */
+/** Marks lines missing in the other text, by signs and colours. */
 function Lines({
   label,
   text,

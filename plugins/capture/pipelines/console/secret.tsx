@@ -1,4 +1,4 @@
-// A secret that is shown once, after it was made.
+// Shows a new secret once.
 import { Copy } from "#console"
 
 export function Once({ secret }: { readonly secret: string }) {

@@ -1,4 +1,4 @@
-// The secrets of a pipeline with the evidence of their use; rotating them, and ending an old one once it has gone quiet.
+// Secrets of a pipeline with evidence of their use. Rotates secrets, and ends an old secret after its use has stopped.
 import { useSignal } from "@preact/signals"
 import {
   Ago,
@@ -129,7 +129,7 @@ const overlaps = [
 interface RotateArgs {
   readonly slug: string
   readonly madeBy: Maker
-  /** There is none that could hold on. */
+  /** True if the pipeline has no secret that could overlap. */
   readonly isFirst: boolean
   readonly onDone: () => void
 }
@@ -138,7 +138,7 @@ function Rotate({ slug, madeBy, isFirst, onDone }: RotateArgs) {
   const overlap = useSignal("24h")
   const given = useSignal("")
   const isOffered = mayCall("event_pipelines.rotate_secret")
-  // A secret of one's own is nothing for the eye.
+  // The shown call leaves out the user's own secret.
   const input = { slug, ...(!isFirst && overlap.value && { overlap: overlap.value }) }
   const { submit, isBusy, answer, error } = useSubmit("event_pipelines.rotate_secret", isOffered ? input : undefined)
   if (!isOffered) return null

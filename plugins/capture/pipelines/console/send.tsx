@@ -1,4 +1,4 @@
-// Sending an event to a pipeline from inside the service: it is processed as any other.
+// Sends an event to a pipeline from inside the service. The event is processed like any other.
 import { OperationForm } from "#console"
 import type { ViewProps } from "./pipeline.tsx"
 

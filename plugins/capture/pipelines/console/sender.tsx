@@ -1,4 +1,4 @@
-// How to send to a pipeline: its address, and how a sender proves who it is.
+// Instructions for senders: the address and the authentication of events.
 import { Answered, Copy, Facts, UntrustedText, useAnswer, visible } from "#console"
 import type { ViewProps } from "./pipeline.tsx"
 

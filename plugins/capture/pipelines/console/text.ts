@@ -1,9 +1,9 @@
-// A pipeline's document as text, and what the service finds in one, at its lines.
+// Converts a pipeline's document to text, and reports findings with their lines.
 import { type Completion, call, type Finding, readDocument, useAnswer, writeDocument } from "#console"
 import { completionsAt, type Schema } from "./completion.ts"
 import type { Pipeline } from "./pipeline.tsx"
 
-/** In the order in which people read them. */
+/** Field order for readers. */
 const order = [
   "slug",
   "name",
@@ -28,18 +28,18 @@ export interface Help {
   readonly complete: (text: string, offset: number) => { readonly from: number; readonly options: readonly Completion[] } | null
 }
 
-/** For the editor: the service's own schema and findings. */
+/** Returns the service's schema and findings for the editor. */
 export function useHelp(): Help {
   const schema = useAnswer("pipeline_schema.get").answer?.schema
   return { schema, lint: findingsOf, complete: (text, offset) => completionsAt(schema, text, offset) }
 }
 
-/** Fields as they are by default are left out, and what only the service sets. */
+/** Returns the document as text, without default values and fields set by the service. */
 export function textOf(pipeline: object, schema: Schema): Promise<string> {
   const all = pipeline as Readonly<Record<string, unknown>>
   const given = order.flatMap((name) => {
     const value = name === "auth_config" ? withoutSecret(all[name]) : all[name]
-    // A pipeline that writes is promoted by itself.
+    // Write steps promote the purpose automatically, so a stored purpose is left out.
     if (name === "purpose" && value !== "page_events") return []
     const isDefault = JSON.stringify(value ?? null) === JSON.stringify(schema.properties?.[name]?.default ?? null)
     return (isDefault || isEmpty(value)) && !always.includes(name) ? [] : [[name, value] as const]
@@ -56,7 +56,7 @@ function withoutSecret(config: unknown): unknown {
   return rest
 }
 
-/** The changes that make the pipeline what the text says; a field that is left out is as it is by default. */
+/** Returns the update that turns the pipeline into the document. Missing fields get their defaults. */
 export function changesTo(pipeline: Pipeline, document: Readonly<Record<string, unknown>>, schema: Schema): Record<string, unknown> {
   const stored = pipeline as unknown as Readonly<Record<string, unknown>>
   return Object.fromEntries(
@@ -78,7 +78,10 @@ interface Found {
   readonly inside?: { readonly line: number; readonly column: number }
 }
 
-/** What the service's own `validate` says, each at its line. Nothing where it cannot be asked, which the frame says. */
+/**
+ * Returns findings of the service's `validate` with their lines. Returns an empty list if the call fails; the page frame shows
+ * the failure.
+ */
 async function findingsOf(text: string): Promise<readonly Finding[]> {
   const { value, findings, locate } = await readDocument(text)
   if (value === undefined || value === null) return findings

@@ -1,4 +1,4 @@
-// What an event would do, without doing it: an earlier one, or one that is written here.
+// Dry run of an earlier event or a written event.
 import { useSignal } from "@preact/signals"
 import { useEffect } from "preact/hooks"
 import {
@@ -63,7 +63,7 @@ export default function Try({ pipeline: { slug } }: ViewProps) {
   const { submit, isBusy, answer, error } = useSubmit<Run>("event_pipelines.test")
   const payload = kept.answer
   useEffect(() => {
-    // JSON has the same value with such signs escaped.
+    // The escaped characters have the same value in JSON.
     if (payload) text.value = visible(`${laidOut(payload.body)}\n`)
   }, [payload])
   const run = async () => {

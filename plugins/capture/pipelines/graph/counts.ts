@@ -1,4 +1,4 @@
-// What became of each step in the newest events of a pipeline: read from the journal, so that counting costs no event anything.
+// Counts the outcomes of each step in a pipeline's newest events. Reads the journal, so events pay no cost for the counts.
 import type { Store } from "#core"
 import type { JournalEntry } from "#core/engine"
 import { newestEntries } from "../newest-entries.ts"
@@ -11,18 +11,18 @@ export interface StepCounts {
   done: number
   skipped: number
   failed: number
-  /** Waiting, for its turn, an attempt or an approval, and running. */
+  /** Running, or waiting for a turn, an attempt or an approval. */
   pending: number
 }
 
 export interface Counts {
   readonly events: { accepted: number; rejected: number; failed: number }
-  /** Received at, of the oldest of them. */
+  /** Time of receipt of the oldest counted event. */
   readonly since: string | null
   readonly steps: ReadonlyMap<string, StepCounts>
 }
 
-/** Of the newest entries; tests do not count. */
+/** Counts the newest entries, without tests. */
 export async function countsOf(store: Store, organization: string, pipeline: string): Promise<Counts> {
   const entries = await newestEntries({
     store,

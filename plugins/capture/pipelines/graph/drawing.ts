@@ -1,5 +1,5 @@
-// A compiled pipeline as an SVG that needs nothing else: no script, no address outside of it; light or dark as the reader's
-// system is; each part with a title for those who hear it. Pure.
+// Draws a compiled pipeline as a self-contained SVG without scripts and links. Colours follow the reader's light or dark setting.
+// Each part has a title for screen readers. Pure.
 import { type Html, html, noHtml } from "#core"
 import type { Step } from "#core/engine"
 import type { StepCounts } from "./counts.ts"
@@ -10,7 +10,7 @@ const boxHeight = 64
 const gapX = 24
 const gapY = 32
 const edge = 8
-/** Letters that fit into a box. */
+/** Maximum letters in a box. */
 const maxLetters = 26
 
 const style = `text{font:13px system-ui,sans-serif;fill:#1c2430}.type,.counts{font-size:11px;fill:#4f5b6b}.bad{fill:#b3261e}
@@ -23,7 +23,7 @@ export interface DrawingArgs {
   readonly name: string
   readonly layout: Layout
   readonly counts: ReadonlyMap<string, StepCounts>
-  /** Events that the counts are of. */
+  /** Number of counted events. */
   readonly events: number
 }
 
@@ -60,7 +60,7 @@ function line({ from, to, isFailure }: Edge, places: ReadonlyMap<string, Placed>
 function downwards(from: Placed, to: Placed): string {
   const [x1, y1, x2, y2] = [x(from) + boxWidth / 2, y(from) + boxHeight, x(to) + boxWidth / 2, y(to)]
   const half = gapY / 2
-  // Past boxes of the layers between on their left.
+  // Bend the line to the left of boxes in the layers between.
   const isFar = to.layer - from.layer > 1 && x1 === x2
   if (isFar) return `M${x1} ${y1}C${x1 - boxWidth / 2 - 8} ${y1 + half} ${x1 - boxWidth / 2 - 8} ${y2 - half} ${x2} ${y2}`
   return `M${x1} ${y1}C${x1} ${y1 + half} ${x2} ${y2 - half} ${x2} ${y2}`
@@ -85,7 +85,7 @@ function box(placed: Placed, counts: StepCounts | undefined): Html {
 ${text(20, "name", short(step.id))}${text(37, "type", short([step.action.type, ...marks(step)].join(", "), 34))}${text(54, kind, short(countsText(counts), 34))}</g>`
 }
 
-/** Handlers stand behind the list, and wait for a step to fail. */
+/** Handlers come after the steps in the list, and run after a step fails. */
 function isHandler({ pointer }: Step): boolean {
   return pointer.startsWith("/handlers/")
 }

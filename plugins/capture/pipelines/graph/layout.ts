@@ -1,9 +1,9 @@
-// Where the steps of a compiled pipeline stand in a picture: layers from the event down to the reply and on to what comes after
-// it, each step below all that it waits for; handlers beside the steps that they serve. Pure.
+// Places the steps of a compiled pipeline in layers: from the event to the reply, then to later steps. Each step is below its
+// dependencies, and handlers are beside their steps. Pure.
 import type { Graph, Step } from "#core/engine"
 
 export interface Placed {
-  /** A step's id; `event` and `reply` are the ends of the part before the reply. */
+  /** ID of a step. `event` and `reply` are the ends of the part before the reply. */
   readonly node: string
   readonly step: Step | undefined
   readonly layer: number
@@ -23,7 +23,7 @@ export interface Layout {
   readonly columns: number
 }
 
-/** No id of a step has these signs. */
+/** IDs of steps cannot contain parentheses. */
 export const eventNode = "(event)"
 export const replyNode = "(reply)"
 

@@ -1,11 +1,11 @@
-// What pipelines can be made of: action types and auth modes, with the JSON Schema of each.
+// Lists action types and auth modes, each with its JSON Schema.
 import { z } from "zod"
 import { AnyJson, defineOperation } from "#core"
 import { Actions, AuthModes, Declarations } from "#core/engine"
 
 const JsonSchema = z.record(z.string(), AnyJson)
 
-/** The schema of what a person writes, before templates are parsed. */
+/** Returns the schema of a person's input, before templates are parsed. */
 function inputSchema(schema: z.ZodType): z.infer<typeof JsonSchema> {
   return z.toJSONSchema(schema, { io: "input", unrepresentable: "any" }) as z.infer<typeof JsonSchema>
 }

@@ -1,4 +1,4 @@
-// What the examples of several operations begin with.
+// Shared setup for examples of several operations.
 import { resultOf } from "#core"
 
 const payload = { email: "ada@example.com", name: "Ada Lovelace", budget: 5_000 }
@@ -8,10 +8,10 @@ export const madePipeline = { given: { pipeline: "event_pipelines.create" }, inp
 
 const execution = { slug: resultOf("pipeline.slug"), id: resultOf("event.execution_id") }
 
-/** An event that was taken. */
+/** An accepted event. */
 export const taken = { given: { ...madePipeline.given, event }, input: execution }
 
-/** One whose call to another system failed permanently. */
+/** An event whose call to another system failed permanently. */
 export const notDelivered = {
   given: {
     pipeline: {

@@ -1,4 +1,4 @@
-// The execution log: what came in, what was made of it, and running it again.
+// The execution log: lists and shows executions, replays events and retries steps.
 import { z } from "zod"
 import { AnyJson, Clock, defineOperation, LogLines, Pager, pageInput, Settings, SlugOrId, Store, Timestamp, Uuid } from "#core"
 import { type JournalEntry, PipelineEngine, PipelineSource, retainedEntry } from "#core/engine"
@@ -78,13 +78,13 @@ export const ExecutionDetail = Execution.extend({
 const summaryFields = Object.keys(Execution.shape) as (keyof z.infer<typeof Execution>)[]
 const detailFields = Object.keys(ExecutionDetail.shape) as (keyof z.infer<typeof ExecutionDetail>)[]
 
-/** As a list shows it. */
+/** Returns the entry in the form of lists. */
 export function executionSummary(entry: JournalEntry, payloads: boolean): z.infer<typeof Execution> {
   const shown = pick(entry, summaryFields)
   return payloads ? shown : { ...shown, ...withoutPayload(entry) }
 }
 
-/** As it is shown by itself. */
+/** Returns the entry with its details. */
 export function executionDetail(entry: JournalEntry, payloads: boolean): z.input<typeof ExecutionDetail> {
   const shown = pick(entry, detailFields)
   if (payloads) return shown
@@ -105,7 +105,7 @@ export function executionDetail(entry: JournalEntry, payloads: boolean): z.input
   }
 }
 
-/** Messages of errors quote what came, as what a transform threw may do. */
+/** Removes error messages too: a transform's error may quote the payload. */
 function withoutPayload({ response, error }: JournalEntry) {
   return { payload_preview: "", response: response && { ...response, body: "" }, error: error && { ...error, message: "" } }
 }

@@ -1,4 +1,4 @@
-// What a pipeline does, as a picture: its compiled graph with what became of each step lately; and the schema of its document.
+// Returns a pipeline's compiled graph as a picture with recent outcomes of each step, and the schema of documents.
 import { z } from "zod"
 import { AnyJson, AppError, defineOperation, SlugOrId, Store, Timestamp } from "#core"
 import { Actions, AuthModes, Declarations, documentSchema, PipelineEngine, type Step } from "#core/engine"

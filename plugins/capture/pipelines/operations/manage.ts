@@ -1,4 +1,4 @@
-// Create, read, change and list event pipelines.
+// Creates, reads, changes and lists event pipelines.
 import { z } from "zod"
 import { AnyJson, AppError, callerKind, defineOperation, omitReadOnly, pageInput, readOnlyInput, resultOf, Slug, SlugOrId } from "#core"
 import { PipelineDocument, PipelineState, Purpose, SourceKind } from "#core/engine"

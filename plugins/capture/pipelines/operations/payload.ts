@@ -1,4 +1,4 @@
-// The kept payload of an execution, for trying a changed document on events that really came.
+// Reads an execution's stored payload, for trying a changed document with real events.
 import { z } from "zod"
 import { AppError, Clock, defineOperation, Settings, SlugOrId, Store, Timestamp, Uuid } from "#core"
 import { EntryCollection, redactedText, storedPayload } from "#core/engine"

@@ -1,4 +1,4 @@
-// Secrets of a pipeline with the evidence of their use, and the early end of one that was rotated out.
+// Lists a pipeline's secrets with evidence of their use, and ends a rotated secret early.
 import { z } from "zod"
 import { AppError, Clock, defineOperation, resultOf, SlugOrId, Timestamp, Uuid } from "#core"
 import { Declarations } from "#core/engine"

@@ -1,4 +1,4 @@
-// Trying a pipeline without an event from outside: validate a document, run one dry, send an event from inside.
+// Tries a pipeline without a sender: validates a document, runs an event dry, sends an internal event.
 import { z } from "zod"
 import { AnyJson, defineOperation, LogLines, SlugOrId, Uuid } from "#core"
 import { PipelineDocument, PipelineEngine, PipelineSource } from "#core/engine"
