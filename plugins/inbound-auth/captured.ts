@@ -1,5 +1,5 @@
-// Verifies a request that was captured somewhere, away from any pipeline: what `millrace verify` shows someone whose
-// webhooks are refused. Nothing is fetched unless a fetcher is given.
+// Verifies a captured request without a pipeline, for the command that explains refused webhooks (`millrace verify`). Fetches
+// keys only if the caller supplies a fetcher.
 import type { z } from "zod"
 import { AppError, type InboundRequest, type Verdict } from "#core"
 import { fieldProblems } from "#core/engine"
@@ -12,9 +12,9 @@ import { ProviderConfig } from "./providers/config.ts"
 import { findProvider } from "./providers/table.ts"
 
 export interface CapturedRequest {
-  /** POST when absent. */
+  /** Default: POST. */
   readonly method?: string
-  /** The URL as registered at the provider; needed where it is signed. */
+  /** The URL registered at the provider. Required if the URL is signed. */
   readonly url?: string
   readonly headers: Readonly<Record<string, string | readonly string[]>>
   /** Exactly as received. */
@@ -26,14 +26,14 @@ export interface CapturedArgs {
   readonly provider: string
   readonly secret: string
   readonly request: CapturedRequest
-  /** Milliseconds since the epoch at which the request arrived. */
+  /** Arrival of the request in milliseconds since the epoch. */
   readonly now: number
-  /** The rest of `auth_config`. */
+  /** Other settings of `auth_config`. */
   readonly config?: Readonly<Record<string, unknown>>
   readonly fetcher?: KeyFetcher
 }
 
-/** Throws AppError `invalid_argument` when the provider or its config is not known; a bad request is a verdict. */
+/** Returns the verdict, also for a bad request. Throws AppError `invalid_argument` for an unknown provider or an invalid config. */
 export async function verifyCaptured({ provider, secret, request, now, config = {}, fetcher = noFetcher }: CapturedArgs): Promise<Verdict> {
   const secrets = [{ id: "given", value: secret }]
   const pipeline = { id: "captured", organization_id: "captured", owner_artifact_id: null }

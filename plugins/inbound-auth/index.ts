@@ -1,4 +1,4 @@
-// How inbound events prove where they come from: the auth modes, and what others may ask about known providers.
+// Auth modes of inbound events, and facts about known providers for other plugins.
 import { z } from "zod"
 import { defineAuthMode, definePlugin } from "#core"
 import { Outgoing, type OutgoingCapture } from "#core/engine"
@@ -43,7 +43,7 @@ export default definePlugin({
   },
 })
 
-/** Keys fetched as the capture answers. */
+/** Fetches keys from captured responses. */
 function captureFetch(capture: OutgoingCapture): (url: string) => Promise<Response> {
   return async (url) => {
     const { status, headers, body } = await capture.call({ method: "GET", url, headers: {}, body: null })
@@ -51,7 +51,7 @@ function captureFetch(capture: OutgoingCapture): (url: string) => Promise<Respon
   }
 }
 
-/** `none`: no check at all. The endpoint's unguessable address is all that stands before it. */
+/** `none`: no check. The endpoint's unguessable address is the only protection. */
 const noAuth = defineAuthMode({
   mode: "none",
   summary: "No check at all.",

@@ -1,9 +1,9 @@
-// Fetches keys that a provider publishes, and confirms subscriptions at addresses it names. Only https, only hosts that
-// the caller has checked against the provider's own, no redirects, few bytes, little time.
+// Fetches published keys of providers, and confirms subscriptions at their URLs. The caller checks the host against the
+// provider's own hosts. Requests use https without redirects, with small bounds on size and time.
 import { token } from "#core"
 
 export interface KeyFetcher {
-  /** The body of a 2xx answer as text. Rejects otherwise. */
+  /** Returns the body of a 2xx response as text. Rejects otherwise. */
   get(url: string): Promise<string>
 }
 
@@ -34,7 +34,7 @@ async function readText(response: Response): Promise<string> {
   return Buffer.concat(chunks).toString("utf8")
 }
 
-/** Keeps what was fetched, and shares a fetch in progress; a failure is not kept. */
+/** Caches fetched keys and shares fetches in progress. Failures are not cached. */
 export class FetchedKeys<T> {
   readonly #fetcher: KeyFetcher
   readonly #parse: (text: string) => T | Promise<T>
@@ -45,7 +45,7 @@ export class FetchedKeys<T> {
     this.#parse = parse
   }
 
-  /** `olderThan`: what was fetched before that time is fetched again. */
+  /** `olderThan`: keys fetched before this time are fetched again. */
   get(url: string, now: number, olderThan = Number.NEGATIVE_INFINITY): Promise<T> {
     const cached = this.#entries.get(url)
     if (cached !== undefined && cached.at >= olderThan) return cached.value

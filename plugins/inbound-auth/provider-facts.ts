@@ -1,4 +1,4 @@
-// The provider table as documentation: what a reader, the API's list of auth modes or the CLI shows of each provider.
+// The provider table as documentation, for the reference page, the API's list of auth modes and the CLI.
 
 import { secretOf } from "./providers/secret.ts"
 import { coversBody, type ProviderRow, providerRows } from "./providers/table.ts"
@@ -7,10 +7,10 @@ export interface ProviderFacts {
   readonly provider: string
   readonly name: string
   readonly scheme: string
-  /** Where the proof stands, as `header x-signature` and the like. */
+  /** Place of the credential, for example `header x-signature`. */
   readonly proof: readonly string[]
   readonly signed: string | null
-  /** Seconds, where a timestamp is signed. */
+  /** Seconds, if a timestamp is signed. */
   readonly tolerance_s: number | null
   readonly secret: "none" | "generated" | "provided"
   readonly secret_name: string | null
@@ -20,14 +20,14 @@ export interface ProviderFacts {
   readonly ack_timeout_s: number | null
   readonly retries: boolean
   readonly covers_body: boolean
-  /** Formats beside JSON and plain forms. */
+  /** Formats besides JSON and plain forms. */
   readonly formats: readonly string[]
   readonly required_settings: readonly string[]
   readonly optional_settings: readonly string[]
   /** Known from third parties only. */
   readonly experimental: boolean
   readonly note: string | null
-  /** When the facts were read. */
+  /** Date of reading the facts. */
   readonly facts_date: string
   /** Pages and sources of the facts. */
   readonly sources: readonly string[]

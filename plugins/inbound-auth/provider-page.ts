@@ -1,4 +1,4 @@
-// docs/reference/providers.md: the provider table for readers.
+// Generates docs/reference/providers.md from the provider table.
 import { fileURLToPath } from "node:url"
 import { type ProviderFacts, providerFacts } from "./provider-facts.ts"
 
@@ -55,7 +55,7 @@ function remarksOf({ required_settings, answers_handshake, experimental, note, f
     .join(" ")
 }
 
-/** The date, and the sources in the order of the row; a page is a link. */
+/** Returns the date and the sources in the order of the row. Pages become links. */
 function sourcesOf({ facts_date, sources }: ProviderFacts): string {
   return `${facts_date}: ${sources.map((source) => (/^https:/.test(source) ? `<${source}>` : source)).join("; ")}`
 }

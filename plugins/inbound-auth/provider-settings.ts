@@ -1,4 +1,4 @@
-// The settings that providers take in `auth_config`, each on its own; which provider takes which is its row's business.
+// Settings of providers in `auth_config`. The provider's row lists its own settings.
 import { z } from "zod"
 import { HeaderName } from "./checks/secret-header.ts"
 import { providerSlugs } from "./providers/table.ts"
@@ -9,7 +9,7 @@ export const settingFields = z.strictObject({
     .min(1)
     .max(64)
     .describe("Slug of the provider, one of docs/reference/providers.md.")
-    // For editors and readers of the schema; what is wrong is told by config.ts, with the likely meant one.
+    // For editors and readers of the schema. config.ts reports wrong values, with a suggestion.
     .meta({ enum: [...providerSlugs] }),
   tolerance_s: z
     .int()

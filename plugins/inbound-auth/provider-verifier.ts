@@ -1,5 +1,4 @@
-// A provider's row made into the verifier of one pipeline: its scheme prepared once, its handshake, and what its events
-// are called.
+// Builds the verifier of one pipeline from a provider's row: scheme, handshake, and event ID and type.
 import type { HandshakeResponse, InboundRequest, Scripts, Verdict, VerificationSecret, Verifier } from "#core"
 import type { FirstSeen } from "./checks/once-only.ts"
 import type { Handshake } from "./handshakes/handshake.ts"
@@ -28,7 +27,7 @@ interface ProviderVerifierArgs {
   readonly fetcher: KeyFetcher
   readonly firstSeen?: FirstSeen | undefined
   readonly note: (message: string) => void
-  /** Whose events it verifies. */
+  /** Organization of the events. */
   readonly organization?: string
   /** Reads XML. Absent outside a service. */
   readonly scripts?: Scripts | undefined
@@ -79,7 +78,7 @@ export function providerVerifier({
   }
 }
 
-/** A request that cannot be parsed as a handshake is not one: verification then says what is wrong with it. */
+/** An unparsable request is not a handshake. Verification then reports the problem. */
 function answerHandshake(answer: Handshake, context: Parameters<Handshake>[0]): HandshakeResponse | undefined {
   try {
     return answer(context)

@@ -1,17 +1,17 @@
-// Decodes text strictly: only the canonical spelling of some bytes is accepted, since Buffer.from skips what it does
-// not know and two spellings of one signature would both pass.
+// Decodes text strictly: only the canonical spelling of the bytes is valid. Buffer.from skips unknown characters, so it would
+// accept two spellings of one signature.
 import { z } from "zod"
 
 export const Encoding = z.enum(["hex", "base64", "base64url"])
 export type Encoding = z.output<typeof Encoding>
 
-/** undefined when the text is not the canonical spelling. Hex is lower case; base64 is padded, base64url is not. */
+/** Returns undefined if the spelling is not canonical: lower-case hex, padded base64, unpadded base64url. */
 export function decodeStrictly(text: string, encoding: Encoding): Buffer | undefined {
   const bytes = Buffer.from(text, encoding)
   return bytes.length > 0 && bytes.toString(encoding) === text ? bytes : undefined
 }
 
-/** Keys are written by people: hex in either case, base64 with or without padding, either alphabet. */
+/** Decodes a key typed by a person: hex in either case, base64 in either alphabet, with or without padding. */
 export function decodeKey(text: string, encoding: "hex" | "base64"): Buffer | undefined {
   if (encoding === "hex") return decodeStrictly(text.toLowerCase(), "hex")
   const plain = text.replaceAll("-", "+").replaceAll("_", "/").replace(/=+$/, "")

@@ -1,20 +1,20 @@
-// Why a signature did not fit. A wrong secret and a changed body look the same, so evidence is sought: the same
-// signature over a body as proxies and frameworks rewrite it, under another reading of the secret, or for another URL.
-// Only the verdict's words depend on it, never its outcome; nothing here reaches the sender.
+// Explains a wrong signature. A wrong secret and a changed body look the same, so variants are tried. The same signature may fit
+// a body rewritten by proxies or frameworks, another reading of the secret, or another URL. The variants change only the
+// verdict's message, not its outcome. The sender never receives the message.
 import { Refused } from "../request/refusal.ts"
 import type { RequestView } from "../request/view.ts"
 import type { Encoding } from "./encoding.ts"
 import type { Prover } from "./prover.ts"
 import { urlVariants } from "./url-forms.ts"
 
-/** Above this a failed request is not worth the work of explaining it. */
+/** Larger bodies are not explained, to bound the work. */
 const maxExplainedBytes = 64 * 1_024
 
 interface Evidence {
-  /** Whether some live secret signed this request, as changed. */
+  /** Returns true if a live secret signed this changed request. */
   readonly fits: (view: RequestView, provers: readonly Prover[]) => boolean
   readonly provers: readonly Prover[]
-  /** Other readings of the active secrets, made only when asked. */
+  /** Other readings of the active secrets, computed on demand. */
   readonly otherReadings: () => readonly { readonly hint: string; readonly prover: Prover }[]
   readonly signsUrl: boolean
   readonly signsBody: boolean
@@ -81,7 +81,7 @@ function bodyVariants(text: string): readonly (readonly [how: string, text: stri
     variants.push(["as JSON with non-ASCII characters escaped", escaped], ["as JSON with slashes escaped", escaped.replaceAll("/", "\\/")])
     variants.push(["as JSON with a space after , and :", spacedJson(parsed)])
   } catch {
-    // Not JSON: only the plain variants apply.
+    // Not JSON: only the variants for any text apply.
   }
   return variants.filter(([, variant]) => variant !== text)
 }
@@ -90,7 +90,7 @@ function escapeNonAscii(text: string): string {
   return text.replace(/[\u0080-\uffff]/g, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`)
 }
 
-/** JSON as Python writes it. */
+/** JSON in Python's format. */
 function spacedJson(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(spacedJson).join(", ")}]`
   if (typeof value !== "object" || value === null) return JSON.stringify(value)

@@ -1,5 +1,5 @@
-// From a secret as its owner knows it to the bytes of a MAC key. Providers disagree about the same `whsec_` prefix:
-// Standard Webhooks decodes what follows, Stripe uses the whole string.
+// Converts a secret to the bytes of a MAC key. Providers treat the prefix `whsec_` differently: Standard Webhooks decodes the
+// rest, Stripe uses the whole string.
 
 import { createPublicKey, type KeyObject, X509Certificate } from "node:crypto"
 import type { JWK } from "jose"
@@ -7,11 +7,11 @@ import { z } from "zod"
 import { parsedJson } from "#core"
 import { decodeKey } from "./encoding.ts"
 
-/** `utf8` is the whole string, verbatim; `whsec` is base64 after `whsec_`, and `v1,` before it. */
+/** `utf8`: the whole string, verbatim. `whsec`: base64 after the prefix `whsec_` or `v1,whsec_`. */
 export const KeyEncoding = z.enum(["utf8", "hex", "base64", "whsec"])
 export type KeyEncoding = z.output<typeof KeyEncoding>
 
-/** The key, or undefined when the secret is empty or cannot be decoded. */
+/** Returns the key, or undefined if the secret is empty or cannot be decoded. */
 export function keyBytes(secret: string, encoding: KeyEncoding): Buffer | undefined {
   if (secret === "") return undefined
   switch (encoding) {
@@ -36,7 +36,7 @@ interface KeyVariant {
   readonly key: Buffer
 }
 
-/** Other readings of the same secret, tried only to explain a failure. */
+/** Returns other readings of the secret, for explaining a failure. */
 export function keyVariants(secret: string, encoding: KeyEncoding): KeyVariant[] {
   const bare = secret.trim().replace(/^(["'])(.*)\1$/s, "$2")
   const texts: readonly (readonly [hint: string, text: string, encoding: KeyEncoding])[] = [
@@ -56,11 +56,11 @@ export function keyVariants(secret: string, encoding: KeyEncoding): KeyVariant[]
   return variants
 }
 
-// Public keys as providers show them: PEM, base64 of SPKI DER, an X.509 certificate, or the 32 raw bytes of Ed25519.
+// Public keys in the formats of providers: PEM, base64 of SPKI DER, an X.509 certificate, or the 32 raw bytes of Ed25519.
 
 const ed25519Spki = Buffer.from("302a300506032b6570032100", "hex")
 
-/** undefined when the text is not such a key. */
+/** Returns undefined if the text is not a public key in this form. */
 export function publicKey(text: string, form: "spki" | "raw_hex" | "raw_base64"): KeyObject | undefined {
   const plain = text.trim()
   try {
@@ -76,9 +76,9 @@ export function publicKey(text: string, form: "spki" | "raw_hex" | "raw_base64")
   }
 }
 
-// Reads a JWK, or a set of them, from text. Private and symmetric keys are refused: they would be somebody's secret.
+// Reads one JWK or a set of JWKs. Refuses private and symmetric keys, because they are secrets.
 
-/** Returns undefined if the text holds no public key. */
+/** Returns undefined if the text contains no public key. */
 export function parseJwks(text: string): JWK[] | undefined {
   const parsed = parsedJson(text)
   if (typeof parsed !== "object" || parsed === null) return undefined

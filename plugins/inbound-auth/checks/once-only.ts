@@ -1,12 +1,12 @@
-// For MACs that leave the body out: a token that was seen with one body is refused with another, so that the proof of
-// one delivery cannot be moved to a forged one. A repeat of the same delivery passes. Remembered in memory, by all workers
-// of a machine together, for as long as the proof is fresh; another machine does not know it.
+// Protects MACs that do not cover the body. A token seen with one body is refused with another body. A valid signature therefore
+// cannot be moved to a forged delivery. Repeats of the same delivery pass. Tokens stay in memory as long as the signature is
+// fresh, shared by all workers of a machine. Other machines do not see them.
 import { createHash } from "node:crypto"
 import { compileLift, type Lift } from "../request/lift.ts"
 import { Refused } from "../request/refusal.ts"
 import type { RequestView } from "../request/view.ts"
 
-/** The body that a token was first seen with; both as hashes. */
+/** Returns the first body of a token. Both are hashes. */
 export type FirstSeen = (token: string, body: string, keepMs: number) => Promise<string>
 
 function hashOf(part: string | Uint8Array): string {

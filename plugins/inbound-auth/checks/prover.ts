@@ -1,4 +1,4 @@
-// One live secret or public key, ready to judge signatures over given bytes.
+// Checks signatures with one live secret or public key.
 import { isUtf8 } from "node:buffer"
 import { createHash, createHmac, createSecretKey, type KeyObject, verify } from "node:crypto"
 import { sameBytes } from "#core"
@@ -7,7 +7,7 @@ import type { Pieces } from "./signed-text.ts"
 
 export interface Prover {
   readonly secretId: string
-  /** Prepares the expectation over some bytes once; the function then judges each claimed signature. */
+  /** Computes the expected value of some bytes once. The returned function checks each claimed signature. */
   over(pieces: Pieces): (candidate: string) => boolean
 }
 
@@ -27,8 +27,8 @@ export function hmacProver(secretId: string, keyText: Buffer, hash: Hash, encodi
 }
 
 /**
- * A plain hash of secret and request. Its weakness is length extension: who has seen one signature can sign the same
- * bytes with padding and more appended. The padding is never valid UTF-8, so a body that is not is refused.
+ * A plain hash of secret and request. Its weakness is length extension: a reader of one signature can sign the same bytes with
+ * padding and a suffix. The padding is never valid UTF-8, so other bodies are refused.
  */
 export function concatProver(secretId: string, secret: Buffer, hash: Hash, encoding: Encoding): Prover {
   return {
@@ -43,7 +43,7 @@ export function concatProver(secretId: string, secret: Buffer, hash: Hash, encod
   }
 }
 
-/** `hash` is null for Ed25519, which hashes by itself. ECDSA signatures are ASN.1 DER. */
+/** `hash` is null for Ed25519, because Ed25519 includes its hash. ECDSA signatures are ASN.1 DER. */
 export function publicKeyProver(secretId: string, key: KeyObject, hash: Hash | null, encoding: Encoding): Prover {
   return {
     secretId,

@@ -1,4 +1,4 @@
-// A secret that arrives in a header.
+// A secret in a header.
 
 import { z } from "zod"
 import { sameSecret } from "#core"
@@ -10,7 +10,7 @@ export class SecretText {
     this.#secret = secret
   }
 
-  /** Header text arrives as one character a byte, so it is read both ways. */
+  /** Compares the candidate as text and as bytes, because header text arrives with one character per byte. */
   equals(candidate: string): boolean {
     const asText = sameSecret(candidate, this.#secret)
     const asBytes = sameSecret(Buffer.from(candidate, "latin1"), this.#secret) && !hasWideCharacter(candidate)
@@ -35,8 +35,8 @@ const reservedNames = new Set([
 ])
 
 /**
- * A header that a pipeline may name for its proof. Headers that HTTP itself or the service reads for other ends are not
- * for it: removing them as proof would hide them from their readers.
+ * A header name for a pipeline's credential. Excludes headers used by HTTP or the service: a credential is removed from the
+ * request, so their readers would miss them.
  */
 export const HeaderName = z
   .string()

@@ -1,5 +1,5 @@
-// Reads the signatures that a request claims: from a header, a query parameter or a body field; alone, behind a prefix,
-// in a list, or as `key=value` parts beside the timestamp.
+// Reads the claimed signatures of a request from a header, a query parameter or a body field. A signature may be alone, after a
+// prefix, in a list, or one of several `key=value` parts with the timestamp.
 import { z } from "zod"
 import type { Proof } from "#core"
 import { describePlaces, expandPlaces, proofOf, valueAt } from "../request/places.ts"
@@ -8,24 +8,24 @@ import type { RequestView } from "../request/view.ts"
 import { Encoding } from "./encoding.ts"
 
 export const SignatureText = z.strictObject({
-  /** Places as in the provider table, all that may hold a signature. */
+  /** All places of signatures, in the syntax of the provider table. */
   at: z.array(z.string()).min(1),
   encoding: Encoding,
   prefix: z.string().exactOptional(),
-  /** Several entries in one value, split at any of these characters; one without the prefix is another scheme's and skipped. */
+  /** Splits a value into entries at any of these characters. Entries without the prefix belong to another scheme and are skipped. */
   separator: z
     .string()
     .transform((characters) => (characters.length === 1 ? characters : new RegExp(`[${characters}]`)))
     .exactOptional(),
-  /** Entries are `key=value`; these keys hold the signature and the timestamp. */
+  /** Entries are `key=value`. These keys contain the signature and the timestamp. */
   keys: z.strictObject({ signature: z.string(), timestamp: z.string().exactOptional() }).exactOptional(),
-  /** Texts that some senders put in place of a signature, to be refused as none. */
+  /** Texts sent by some senders instead of a signature. They count as a missing signature. */
   placeholders: z.array(z.string()).exactOptional(),
 })
 export type SignatureText = z.output<typeof SignatureText>
 
 export interface Claimed {
-  /** Encoded signatures, prefix removed; at least one. */
+  /** At least one encoded signature, without prefix. */
   readonly candidates: readonly string[]
   readonly timestamp?: string
   readonly proof: Proof
@@ -102,7 +102,7 @@ function readParts(
 
 const maxCandidates = 100
 
-/** A request with thousands of guesses would buy as many comparisons. */
+/** Bounds the number of signatures, because each costs a comparison. */
 function limitCandidates(candidates: readonly string[], text: SignatureText): readonly string[] {
   if (candidates.length > maxCandidates)
     throw malformedSignature(text, `holds ${candidates.length} signatures; at most ${maxCandidates} are checked.`)

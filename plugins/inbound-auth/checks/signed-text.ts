@@ -1,12 +1,12 @@
-// The bytes that a provider signed, from the template in its table row: `{timestamp}.{body}`, `{method}{url}{body}`, ...
-// Compiled once per pipeline; pieces are handed on unjoined, so that a large body is never copied.
+// Builds a provider's signed bytes from the template in its table row: `{timestamp}.{body}`, `{method}{url}{body}`, ... Each
+// pipeline compiles its template once. Pieces are not joined, so a large body is not copied.
 import { Refused } from "../request/refusal.ts"
 import type { RequestView } from "../request/view.ts"
 
 export type Pieces = readonly (string | Buffer)[]
 
 export interface SigningContext {
-  /** The timestamp's text as sent, where the row has one. */
+  /** Text of the timestamp as sent. Undefined if the scheme has no timestamp. */
   readonly timestamp: string | undefined
   /** One spelling of the public URL. */
   readonly url: string
@@ -65,9 +65,9 @@ function firstScalar(view: RequestView, paths: readonly string[]): string {
   return absent("missing_field", `the body's ${paths.join(" or ")}`)
 }
 
-/** Form fields sorted by name in byte order, name then value; a repeated name has its values sorted and de-duplicated. */
+/** Joins form fields in byte order of their names, each as name and value. A repeated name has its values sorted and deduplicated. */
 function sortedForm(view: RequestView): string {
-  // With bodySHA256 in the URL the form is covered by that hash, not by the list of fields.
+  // With bodySHA256 in the URL, the hash covers the form instead of the list of fields.
   if (bodyHashInUrl(view.request.url) !== undefined) return ""
   const fields = new Map<string, Set<string>>()
   for (const [name, value] of view.form ?? []) {
@@ -89,7 +89,7 @@ function byteOrder(left: string, right: string): number {
   return Buffer.compare(Buffer.from(left), Buffer.from(right))
 }
 
-/** Twilio's `bodySHA256` query parameter, read from the URL that the signature covers. */
+/** Returns Twilio's `bodySHA256` query parameter from the signed URL. */
 export function bodyHashInUrl(url: string): string | undefined {
   const start = url.indexOf("?")
   if (start < 0 || !url.includes("bodySHA256")) return undefined

@@ -1,15 +1,15 @@
-// The age of a signed request. The window holds on both sides: too old is a replay, too far ahead would stay valid for
-// as long as its sender likes.
+// Checks the age of a signed request on both sides. An old request is a replay. A timestamp far in the future would stay valid
+// for as long as the sender likes.
 import { z } from "zod"
 import { Refused } from "../request/refusal.ts"
 
-/** `iso` is RFC 3339 with any number of fractional digits; `any` is any of the others, or an HTTP date. */
+/** `iso`: RFC 3339 with any number of fractional digits. `any`: another unit, or an HTTP date. */
 const TimeUnit = z.enum(["s", "ms", "iso", "any"])
 export type TimeUnit = z.output<typeof TimeUnit>
 
 const defaultTolerance_s = 300
 
-/** The setting of auth modes. */
+/** The setting `tolerance_s` of auth modes. */
 export const Tolerance = z
   .int()
   .min(1)
@@ -18,10 +18,10 @@ export const Tolerance = z
   .describe("Tolerance of the timestamp in seconds, in both directions.")
 
 export const TimestampRule = z.strictObject({
-  /** Places as in the provider table; `part` is the timestamp part of the signature header. */
+  /** Places in the syntax of the provider table. `part` is the timestamp part of the signature header. */
   at: z.array(z.string()).min(1),
   unit: TimeUnit,
-  /** Window in seconds; where the provider names none it is ours. */
+  /** Window in seconds. The default applies if the provider documents no window. */
   tolerance_s: z.int().positive().default(defaultTolerance_s),
 })
 export type TimestampRule = z.output<typeof TimestampRule>
@@ -29,7 +29,7 @@ export type TimestampRule = z.output<typeof TimestampRule>
 const iso = /^\d{4}-\d{2}-\d{2}[Tt ]\d{2}:\d{2}:\d{2}(?:\.\d+)?(?:[Zz]|[+-]\d{2}:?\d{2})$/
 const httpDate = /^[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT$/
 
-/** Milliseconds since the epoch, or undefined when the text is not such a time. */
+/** Returns milliseconds since the epoch, or undefined if the text is not a time in this unit. */
 function parseTime(text: string, unit: TimeUnit): number | undefined {
   switch (unit) {
     case "s":
@@ -55,7 +55,10 @@ const unitNames: Readonly<Record<TimeUnit, string>> = {
   any: "a date or a Unix time",
 }
 
-/** Throws Refused when the time is unreadable or outside the window. Call it once the signature is known to be right. */
+/**
+ * Throws Refused if the time is unreadable or outside the window. Call it after the signature check, since the message discloses
+ * a right signature.
+ */
 export function checkAge(text: string, rule: Pick<TimestampRule, "unit" | "tolerance_s">, now: number): void {
   const signedAt = parseTime(text, rule.unit)
   if (signedAt === undefined) {

@@ -1,4 +1,4 @@
-// Spellings of the public URL that a provider may have signed.
+// Possible spellings of the signed public URL.
 import { parse, stringify } from "node:querystring"
 import { z } from "zod"
 
@@ -31,12 +31,12 @@ const hubspotDecoded: Readonly<Record<string, string>> = {
   "%3B": ";",
 }
 
-/** HubSpot's v3 signature decodes exactly these twelve sequences of the URL before signing, and no others. */
+/** HubSpot's v3 signature decodes exactly these twelve sequences of the URL before signing. */
 function hubspotUrl(url: string): string {
   return url.replace(/%(?:3A|2F|3F|40|21|24|27|28|29|2A|2C|3B)/gi, (sequence) => hubspotDecoded[sequence.toUpperCase()] ?? sequence)
 }
 
-/** Twilio signs with or without the default port, and with the query as sent or as its older encoder wrote it. */
+/** Twilio signs with or without the default port. The query is as sent, or in the spelling of Twilio's older encoder. */
 function twilioUrls(url: string): string[] {
   const normal = URL.canParse(url) ? new URL(url).toString() : url
   const forms = [url, withoutPort(url), withDefaultPort(url), withoutPort(normal), withDefaultPort(normal)]
@@ -55,13 +55,13 @@ function withDefaultPort(url: string): string {
   )
 }
 
-/** Decodes the query and encodes it again as Node's `querystring` does. */
+/** Decodes the query and encodes it like Node's `querystring`. */
 function withOlderQuery(url: string): string {
   const start = url.indexOf("?")
   return start < 0 || start === url.length - 1 ? url : `${url.slice(0, start)}?${stringify(parse(url.slice(start + 1)))}`
 }
 
-/** Addresses that differ from the registered one in the usual ways, tried only to explain a failure. */
+/** Returns common variants of the registered URL, for explaining a failure. */
 export function urlVariants(url: string): string[] {
   const [base = "", query] = url.split(/(?=\?)/, 2)
   const swapped = base.startsWith("https:") ? base.replace(/^https:/, "http:") : base.replace(/^http:/, "https:")

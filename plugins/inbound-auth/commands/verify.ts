@@ -1,4 +1,4 @@
-// `millrace pipelines verify`: a captured request judged against a provider's scheme, with the verdict and its cause.
+// `millrace pipelines verify`: checks a captured request against a provider's scheme, and prints the verdict with its cause.
 import { readFileSync } from "node:fs"
 import { z } from "zod"
 import { AppError, isRecord, type PluginCommand, type Verdict } from "#core"
@@ -119,7 +119,7 @@ function configOf(option: string | boolean | undefined): Record<string, unknown>
     const parsed: unknown = JSON.parse(option)
     if (isRecord(parsed)) return parsed
   } catch {
-    // Told below, as for any other text that is not an object.
+    // Reported below like any other text that is not an object.
   }
   throw invalid("--config", 'expected a JSON object, such as {"tolerance_s":600}')
 }
@@ -131,7 +131,7 @@ function invalid(option: string, problem: string): AppError {
   })
 }
 
-/** A signed request that a provider or its library publishes. `now_s` is when it is to be judged; 0 where no time is signed. */
+/** A signed request published by a provider or its library. `now_s` is the time of the check, or 0 if the time is not signed. */
 interface PublishedVector {
   readonly provider: string
   readonly source: string
@@ -148,11 +148,11 @@ interface VectorResult {
   readonly source: string
   readonly url: string
   readonly ok: boolean
-  /** What was wrong; empty when nothing. */
+  /** Description of the problem, or empty. */
   readonly problem: string
 }
 
-/** Judges every published vector that ships: each must verify as it stands, and none with its body or secret changed. */
+/** Checks every published vector. Each must verify unchanged, and must fail with a changed body or secret. */
 export function selfTest(vectors: readonly PublishedVector[] = publishedVectors): Promise<VectorResult[]> {
   return Promise.all(
     vectors.map(async (vector) => {

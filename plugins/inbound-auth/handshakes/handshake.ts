@@ -1,5 +1,5 @@
-// Setup handshakes: how a provider makes sure that an endpoint is meant to receive its events. Each answers exactly the
-// request its provider sends and is undefined for any other, which is then an event like all others.
+// Setup handshakes: a provider checks the receiver of its events before it sends them. A handshake responds only to its
+// provider's exact request. Other requests are events.
 import { type HandshakeResponse, isRecord, type VerificationSecret } from "#core"
 import type { KeyFetcher } from "../key-fetcher.ts"
 import type { ProviderConfig } from "../provider-settings.ts"
@@ -9,17 +9,17 @@ import type { Matcher } from "../schemes/signed-request.ts"
 export interface HandshakeContext {
   readonly view: RequestView
   readonly config: ProviderConfig
-  /** Live secrets, empty ones left out. */
+  /** Live secrets, without empty ones. */
   readonly secrets: readonly VerificationSecret[]
   readonly match: Matcher
   readonly fetcher: KeyFetcher
-  /** Says how work that outlives the answer ended. */
+  /** Logs the outcome of work that continues after the response. */
   readonly note: (message: string) => void
 }
 
 export type Handshake = (context: HandshakeContext) => HandshakeResponse | undefined
 
-// The few shapes that handshake answers have, and how an untrusted text is held to a harmless form before it is echoed.
+// Response formats of handshakes, and the check of untrusted text before it is echoed.
 
 export function textAnswer(body: string, status = 200): HandshakeResponse {
   return { status, headers: { "content-type": "text/plain; charset=utf-8", "x-content-type-options": "nosniff" }, body }
@@ -33,23 +33,23 @@ export const emptyAnswer = (status: number): HandshakeResponse => ({ status, bod
 
 const printable = /^[\x20-\x7e]{1,1024}$/
 
-/** The text when it is short and printable; anything else is not a challenge. */
+/** Returns the text if it is short and printable. Other texts are not challenges. */
 export function echoable(text: unknown): string | undefined {
   return typeof text === "string" && printable.test(text) ? text : undefined
 }
 
-/** A top-level member of a JSON body. */
+/** Returns a top-level member of a JSON body. */
 export function member(view: RequestView, name: string): unknown {
   const { document } = view
   return isRecord(document) && Object.hasOwn(document, name) ? document[name] : undefined
 }
 
-/** Every request that is an event is a POST; cheap to rule out first. */
+/** Events are always POST requests, so this cheap check comes first. */
 export function isPost(view: RequestView): boolean {
   return view.request.method === "POST"
 }
 
-/** Query and header values of a handshake must be single; a doubtful one is not a handshake. */
+/** Query and header values of a handshake must be single. Repeated values are not a handshake. */
 export function singleQuery(view: RequestView, name: string): string | undefined {
   const value = Object.hasOwn(view.request.query, name) ? view.request.query[name] : undefined
   return typeof value === "string" && value !== "" ? value : undefined

@@ -1,4 +1,4 @@
-// Every setup handshake, by the name that provider rows give.
+// All setup handshakes, by their name in the provider rows.
 import { type HandshakeResponse, isRecord } from "#core"
 import { SecretText } from "../checks/secret-header.ts"
 import { Refused } from "../request/refusal.ts"
@@ -27,21 +27,21 @@ import {
   twitchChallenge,
 } from "./verified.ts"
 
-// Probes with peculiar rules about signatures.
+// Probes with special rules for signatures.
 
-/** On saving WooCommerce posts just `webhook_id=<n>`, unsigned; there is nothing in it to process. */
+/** On save, WooCommerce posts only `webhook_id=<n>`, unsigned. The post has no content to process. */
 const woocommercePing: Handshake = ({ view }) =>
   isPost(view) && view.request.body.length < 64 && /^webhook_id=\d+$/.test(view.text) ? emptyAnswer(200) : undefined
 
-/** Mandrill asks by HEAD, then may post an empty list signed with a fixed key; there is nothing in it to process. */
+/** Mandrill sends a HEAD request, then may post an empty list signed with a fixed key. The list has no content to process. */
 const mandrillProbe: Handshake = ({ view }) => {
   if (view.request.method === "HEAD") return emptyAnswer(200)
   return isPost(view) && view.request.body.length < 64 && member(view, "mandrill_events") === "[]" ? emptyAnswer(200) : undefined
 }
 
 /**
- * Xero's intent to receive: bodies without events, some signed wrongly on purpose. 200 for the right ones, 401 for the
- * wrong ones, both empty.
+ * Xero's intent to receive: bodies without events, some with deliberately wrong signatures. The response is empty, with status
+ * 200 for right signatures and 401 for wrong ones.
  */
 const xeroIntent: Handshake = (context) => {
   const { view } = context
@@ -51,10 +51,10 @@ const xeroIntent: Handshake = (context) => {
   return isVerified(context) ? emptyAnswer(200) : emptyAnswer(401)
 }
 
-// Providers that hand over the key in the handshake itself. Nothing proves who hands it over, so it is taken only while
-// none is stored: otherwise anyone could replace it.
+// Providers that deliver the key in the handshake itself. The sender is not authenticated, so the key is stored only if the
+// pipeline has none. Otherwise any caller could replace the key.
 
-/** Asana: header X-Hook-Secret, echoed. A signed body with no events is its heartbeat. */
+/** Asana: the header X-Hook-Secret is echoed. A signed body without events is a heartbeat. */
 const asanaSecret: Handshake = (context) => {
   const { view, secrets } = context
   if (!isPost(view)) return undefined
@@ -68,7 +68,7 @@ const asanaSecret: Handshake = (context) => {
   return heartbeat && isVerified(context) ? emptyAnswer(200) : undefined
 }
 
-/** Notion: a body that is exactly `{ verification_token }`. */
+/** Notion: the body is exactly `{ verification_token }`. */
 const notionToken: Handshake = ({ view, secrets }) => {
   if (!isPost(view) || view.request.body.length > 1_024 || !isRecord(view.document) || Object.keys(view.document).length !== 1)
     return undefined
@@ -77,8 +77,8 @@ const notionToken: Handshake = ({ view, secrets }) => {
   return secrets.length > 0 ? emptyAnswer(409) : { ...emptyAnswer(200), deliveredSecret: token }
 }
 
-// Amazon SNS asks for a subscription to be confirmed by fetching an address. The message is verified against its
-// certificate first, which takes a fetch itself; so the answer is given at once, and the confirmation follows.
+// Amazon SNS asks the receiver to confirm a subscription by fetching a URL. The message is first verified with its certificate,
+// which needs another fetch. The response is sent at once, and the confirmation follows.
 
 const confirmAddress = /^https:\/\/sns\.[a-z0-9-]+\.amazonaws\.com(?:\.cn)?\/\?Action=ConfirmSubscription&[\w=&%.:+/-]+$/
 
@@ -113,15 +113,15 @@ function reason(error: unknown): string {
   return error instanceof Error ? error.message : "unknown reason"
 }
 
-// Challenges that are sent back as they came, and probes that only want an answer. None of them proves anything about
-// the caller, so nothing but a short printable text is ever echoed, as plain text.
+// Echoed challenges and reachability probes. They do not authenticate the caller, so only a short printable text is echoed, as
+// plain text.
 
 const echoText = (text: string | undefined): HandshakeResponse | undefined => {
   const safe = echoable(text)
   return safe === undefined ? undefined : textAnswer(safe)
 }
 
-/** GET `hub.mode=subscribe`: the challenge comes back only for the verify token of this pipeline. */
+/** GET `hub.mode=subscribe`: echoes the challenge only for the pipeline's verify token. */
 const metaSubscribe: Handshake = ({ view, config }) => {
   if (view.request.method !== "GET" || singleQuery(view, "hub.mode") !== "subscribe") return undefined
   const token = singleQuery(view, "hub.verify_token")
@@ -136,7 +136,7 @@ const dropboxChallenge: Handshake = ({ view }) => (view.request.method === "GET"
 const microsoftValidation: Handshake = ({ view }) =>
   isPost(view) && view.request.body.length === 0 ? echoText(singleQuery(view, "validationToken")) : undefined
 
-/** A body that is exactly `{ challenge }`. */
+/** The body is exactly `{ challenge }`. */
 const mondayChallenge: Handshake = ({ view }) => {
   if (!isPost(view) || view.request.body.length > 2_048 || !isRecord(view.document) || Object.keys(view.document).length !== 1)
     return undefined
@@ -146,7 +146,7 @@ const mondayChallenge: Handshake = ({ view }) => {
 
 const frontChallenge: Handshake = ({ view }) => (isPost(view) ? echoText(singleHeader(view, "x-front-challenge")) : undefined)
 
-/** A GET or HEAD when the webhook is saved. */
+/** A GET or HEAD request on save of the webhook. */
 const reachabilityProbe: Handshake = ({ view }) =>
   view.request.method === "GET" || view.request.method === "HEAD" ? emptyAnswer(200) : undefined
 

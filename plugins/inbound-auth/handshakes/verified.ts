@@ -1,5 +1,5 @@
-// Challenges and pings that are signed like any delivery: answered when the signature is right, and otherwise left to
-// verification, which refuses them with the cause.
+// Challenges and pings signed like deliveries. A right signature receives the response. Others continue to verification, which
+// refuses them with the cause.
 import { Refused } from "../request/refusal.ts"
 import {
   echoable,
@@ -13,12 +13,12 @@ import {
   textAnswer,
 } from "./handshake.ts"
 
-/** Whether the request's signature is right, by a scheme that can say so at once. */
+/** Returns true if a synchronous scheme confirms the request's signature. */
 export function isVerified({ match, view }: HandshakeContext): boolean {
   try {
     const outcome = match(view)
     if (!(outcome instanceof Promise)) return true
-    // Not known at once, so not an answer; its outcome concerns nobody.
+    // An asynchronous result does not count. Its rejection is ignored.
     outcome.catch(() => undefined)
     return false
   } catch (error) {
@@ -44,7 +44,7 @@ export const twitchChallenge: Handshake = (context) => {
 
 const maxPingBytes = 16_384
 
-/** Discord probes with wrong signatures too, and wants 401 for those. */
+/** Discord also probes with wrong signatures, and expects status 401 for them. */
 const discordPing = (type: number, answer: () => ReturnType<Handshake>): Handshake => {
   return (context) => {
     const { view } = context
@@ -69,5 +69,5 @@ export const pagerdutyPing = pingBy(
 
 const intercomTopic = pingBy(({ view }) => view.request.body.includes('"ping"') && member(view, "topic") === "ping")
 
-/** A ping when the webhook is set up; some accounts see a HEAD first. */
+/** A ping on setup of the webhook. Some accounts receive a HEAD request first. */
 export const intercomPing: Handshake = (context) => (context.view.request.method === "HEAD" ? emptyAnswer(200) : intercomTopic(context))

@@ -1,6 +1,6 @@
-// `authenticated_viewer`: a viewer of a page, known by the token that `POST /v1/viewer-sessions` minted, in the
-// Authorization header or the `mr_viewer` cookie. With audience `public_and_viewers` a stranger passes as well, but
-// never someone with a bad token.
+// `authenticated_viewer`: a viewer of a page, identified by a token from `POST /v1/viewer-sessions`. The token is in the
+// Authorization header or the `mr_viewer` cookie. The audience `public_and_viewers` also accepts requests without a token, but
+// refuses a bad token.
 import { z } from "zod"
 import { defineAuthMode, type Verdict } from "#core"
 import { ViewerSessions } from "../../platform/organizations/index.ts"
@@ -76,7 +76,7 @@ function badToken(error: "expired" | "invalid", header: string): Refused {
     : new Refused("invalid_token", `The viewer's token in ${header} was not issued by this service, or was changed.`)
 }
 
-/** The Authorization header wins over the cookie; another scheme than Bearer there is no viewer's token. */
+/** The Authorization header takes precedence over the cookie. Only the scheme Bearer carries a viewer's token. */
 function presentedToken(view: RequestView): Presented | undefined {
   const bearer = /^bearer(?: +(.*))?$/i.exec(view.header("authorization") ?? "")
   if (bearer) return { token: bearer[1]?.trim() ?? "", header: "authorization" }

@@ -1,4 +1,4 @@
-// What the modes without a provider share: a match made into a verdict, and the fetcher of those that fetch nothing.
+// Shared by the modes without a provider: converts a match to a verdict, and supplies a disabled key fetcher.
 import type { Verdict } from "#core"
 import type { KeyFetcher } from "../key-fetcher.ts"
 import type { Match } from "../schemes/signed-request.ts"

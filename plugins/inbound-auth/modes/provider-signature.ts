@@ -1,4 +1,4 @@
-// `provider_signature`: what a known provider signs, by its row of the provider table.
+// `provider_signature`: the signature of a known provider, by its row of the provider table.
 import { defineAuthMode, Log, RateLimiter, Scripts } from "#core"
 import { KeyFetcher } from "../key-fetcher.ts"
 import { providerVerifier } from "../provider-verifier.ts"
@@ -27,7 +27,7 @@ export const providerSignature = defineAuthMode({
   checkSecret: (secret, config) => checkProviderSecret(secret, rowOf(config), config),
   inject: { fetcher: KeyFetcher, log: Log, rateLimiter: RateLimiter, scripts: Scripts },
   prepare({ config, secrets, pipeline, deps }) {
-    // Asked for when there is something to say: a verifier is also prepared without services, for what is known of it.
+    // The logger is read on use: a verifier may be prepared without services, only for its facts.
     const note = (message: string) => deps.log.child({ pipeline_id: pipeline.id, organization_id: pipeline.organization_id }).info(message)
     const firstSeen = (token: string, value: string, keepMs: number) =>
       deps.rateLimiter.firstValue({ id: `${pipeline.id}:${token}`, value, keepMs })

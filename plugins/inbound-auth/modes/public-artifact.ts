@@ -1,5 +1,5 @@
-// `public_artifact`: anyone who has a published page before them. No credential; the event must name the page that the
-// pipeline belongs to, and that page must be published.
+// `public_artifact`: any visitor of a published page, without a credential. The event must name the page of the pipeline, and the
+// page must be published.
 import { z } from "zod"
 import { defineAuthMode, type Verdict } from "#core"
 import type { Token } from "#core/engine"
@@ -7,7 +7,7 @@ import { guardCheck } from "../request/guarded.ts"
 import { Refused } from "../request/refusal.ts"
 import type { RequestView } from "../request/view.ts"
 
-/** What this mode asks of the provider of pages. */
+/** Requirements of this mode on the provider of pages. */
 export interface PublishedPages {
   published(organization: string, artifactId: string): Promise<boolean>
 }
@@ -46,7 +46,7 @@ export function publicArtifactMode(pages: Token<PublishedPages>) {
   })
 }
 
-/** From the object `_envelope`, or from the form field `_envelope.artifact_id`. */
+/** Reads the page's ID from the object `_envelope`, or from the form field `_envelope.artifact_id`. */
 function namedPage(view: RequestView): string | undefined {
   const { document } = view
   if (typeof document !== "object" || document === null || Array.isArray(document)) return undefined

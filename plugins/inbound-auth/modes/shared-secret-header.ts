@@ -1,4 +1,4 @@
-// `shared_secret_header`: the secret itself in a header. For senders that cannot sign; the body stays unproven.
+// `shared_secret_header`: the secret itself in a header, for senders that cannot sign. The body is not authenticated.
 import { z } from "zod"
 import { defineAuthMode } from "#core"
 import { HeaderName } from "../checks/secret-header.ts"

@@ -1,5 +1,5 @@
-// `timestamped_signature`: HMAC-SHA256 over time and body, both in one header, as in `t=1768469400,v1=5257a8…`. For
-// senders that sign as many providers do and are not in the provider table.
+// `timestamped_signature`: HMAC-SHA256 over time and body, both in one header, for example `t=1768469400,v1=5257a8…`. For senders
+// outside the provider table with this common scheme.
 import { z } from "zod"
 import { defineAuthMode } from "#core"
 import { HeaderName } from "../checks/secret-header.ts"

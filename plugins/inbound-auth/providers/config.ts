@@ -1,4 +1,4 @@
-// `auth_config` of provider_signature, without its secret. Which settings a provider takes is checked against its row.
+// `auth_config` of provider_signature, without its secret. Settings are checked against the provider's row.
 import { nearest } from "#core/engine"
 import { settingFields } from "../provider-settings.ts"
 import { findProvider, providerSlugs, settingNames } from "./table.ts"

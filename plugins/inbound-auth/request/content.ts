@@ -1,4 +1,4 @@
-// Reads the event of a provider's delivery out of the form, query or XML that carries it.
+// Extracts the event from the form, query or XML of a provider's delivery.
 
 import { z } from "zod"
 import { AppError, type EventContent, type InboundRequest, type Json, type Scripts } from "#core"
@@ -16,7 +16,7 @@ export interface ContentReader {
 const jsonType = "application/json"
 const isXml = /^\s*(?:text|application)\/(?:[\w.+-]+\+)?xml\s*(?:;|$)/i
 
-/** Undefined if the body is read as it is. Throws AppError `invalid_argument`. */
+/** Returns undefined if the body needs no conversion. Throws AppError `invalid_argument`. */
 export function contentOf(request: InboundRequest, reader: ContentReader): EventContent | undefined | Promise<EventContent> {
   const { delivery } = reader
   const view = new RequestView(request, delivery)
@@ -32,7 +32,7 @@ function jsonOf(value: Json): EventContent {
   return { body: Buffer.from(JSON.stringify(value)), contentType: jsonType }
 }
 
-/** Fields that are not JSON stay texts. */
+/** Fields with invalid JSON remain texts. */
 function formContent(view: RequestView, names: readonly string[]): EventContent | undefined {
   const members = Object.entries(formToObject(view.form ?? [])).map(([name, value]) => {
     const isJson = names.includes(name) && typeof value === "string" && isJsonText(value)
@@ -57,21 +57,21 @@ async function readXml({ body, receivedAt }: InboundRequest, { delivery, organiz
 const yes = z.literal(true).exactOptional()
 
 /**
- * What a provider sends beside JSON and plain forms, as its row of the table says: JSON in a field of a form, XML, notices
- * without a body, and events by GET. Verification and pipelines read the same fields.
+ * Formats of a provider besides JSON and plain forms, from its table row: JSON in a form field, XML, notices without a body, and
+ * events by GET. Verification and pipelines read the same fields.
  */
 export const DeliveryShape = z.strictObject({
-  /** Form field whose JSON is the event. A form without it stays a form. */
+  /** Form field whose JSON is the event. A form without the field stays a form. */
   field: z.string().exactOptional(),
-  /** Form fields that hold JSON, read in their places. */
+  /** Form fields with JSON, parsed in their places. */
   jsonFields: z.array(z.string()).exactOptional(),
-  /** XML is read; the named elements are lists even if there is one. */
+  /** Accepts XML. The named elements are always lists. */
   xml: z.strictObject({ lists: z.array(z.string()).default([]) }).exactOptional(),
   /** A request without a body is an event. */
   mayBeEmpty: yes,
-  /** Events may come by GET, with their fields in the query. */
+  /** Events may arrive by GET, with their fields in the query. */
   get: yes,
-  /** The answer to an accepted event, if the pipeline gives none. */
+  /** Reply to an accepted event, if the pipeline sets none. */
   answer: z.strictObject({ status: z.int().default(200), type: z.string(), body: z.string() }).exactOptional(),
 })
 export type DeliveryShape = z.output<typeof DeliveryShape>

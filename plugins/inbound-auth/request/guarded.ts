@@ -1,5 +1,4 @@
-// Turns a check that may throw or reject into one that always answers with a verdict, so that no verifier ever throws at
-// its caller.
+// Wraps a check so that errors and rejections become verdicts. Verifiers therefore never throw.
 import type { InboundRequest, Verdict } from "#core"
 import type { DeliveryShape } from "./content.ts"
 import { Refused } from "./refusal.ts"

@@ -1,5 +1,5 @@
-// Lifts the provider's event id and type out of a verified request. A template such as `{body:meta.action}.{body:meta.entity}`
-// yields nothing when a part is missing, or when a batch holds differing values: half an id would merge distinct events.
+// Reads the provider's event ID and type from a verified request. A template such as `{body:meta.action}.{body:meta.entity}`
+// returns undefined if a part is missing or a batch has differing values. A partial ID would merge distinct events.
 import type { RequestView } from "./view.ts"
 
 const longest = 512
@@ -49,7 +49,7 @@ function oneOf(value: string | readonly string[] | undefined): string | undefine
   return value.every((item) => item === value[0]) ? value[0] : undefined
 }
 
-/** The first top-level key but the named one; some providers put the kind of event there. */
+/** Returns the first top-level key except the named one. Some providers use this key as the kind of event. */
 function firstKey(document: unknown, except: string): string | undefined {
   if (typeof document !== "object" || document === null || Array.isArray(document)) return undefined
   return Object.keys(document).find((key) => key !== except)
@@ -59,7 +59,7 @@ type Path = readonly string[]
 
 const everyElement = "[]"
 
-/** Dotted paths into a parsed body: `data.id`, `entry[].changes[].field`, `[].sg_event_id`. `[]` means every element. */
+/** Parses dotted paths into a body: `data.id`, `entry[].changes[].field`, `[].sg_event_id`. `[]` means every element. */
 export function parsePath(text: string): Path {
   return text
     .replaceAll("[]", `.${everyElement}`)
@@ -67,7 +67,7 @@ export function parsePath(text: string): Path {
     .filter((segment) => segment !== "")
 }
 
-/** Every scalar at the path, as text; a number keeps its digits. */
+/** Returns every scalar at the path as text. Numbers keep their digits. */
 export function scalarsAt(document: unknown, path: Path): string[] {
   let level: unknown[] = [document]
   for (const segment of path) {

@@ -1,9 +1,9 @@
-// Where a value stands in a request, as the provider table writes it: `header:x-event-id`, `query:signature`,
-// `body:data.id`. Alternatives are tried in order.
+// Places of values in a request, in the syntax of the provider table: `header:x-event-id`, `query:signature`, `body:data.id`.
+// Alternatives are tried in order.
 import type { Proof } from "#core"
 import type { RequestView } from "./view.ts"
 
-/** Header names may end in `-*` for numbered ones (`-1`, `-2`, ... up to `-100`). */
+/** Header names may end in `-*` for numbered headers (`-1`, `-2`, ... up to `-100`). */
 export function expandPlaces(view: RequestView, places: readonly string[]): string[] {
   return places.flatMap((place) => {
     if (!place.endsWith("-*")) return [place]
@@ -12,7 +12,7 @@ export function expandPlaces(view: RequestView, places: readonly string[]): stri
   })
 }
 
-/** The one value at a place; undefined when it is absent, empty, or not single. */
+/** Returns the single value at a place, or undefined if it is absent, empty or repeated. */
 export function valueAt(view: RequestView, place: string): string | undefined {
   const colon = place.indexOf(":")
   const name = place.slice(colon + 1)
@@ -28,7 +28,7 @@ export function valueAt(view: RequestView, place: string): string | undefined {
   }
 }
 
-/** The first of several places that holds a value. */
+/** Returns the first value among several places. */
 export function firstValueAt(view: RequestView, places: readonly string[]): string | undefined {
   for (const place of places) {
     const value = valueAt(view, place)
@@ -47,7 +47,7 @@ export function proofOf(places: readonly string[]): Proof {
   }
 }
 
-/** For messages: `header x-signature`, or a list of alternatives. */
+/** Formats places for messages: `header x-signature`, or a list of alternatives. */
 export function describePlaces(places: readonly string[]): string {
   return places.map((place) => place.replace(":", " ")).join(" or ")
 }

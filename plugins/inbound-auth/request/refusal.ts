@@ -1,4 +1,4 @@
-// How verification says no: code that reads or checks a request throws this, and `guardCheck` turns it into a verdict.
+// Thrown by checks of a request. `guardCheck` converts it to a verdict.
 export class Refused extends Error {
   readonly word: string
 

@@ -1,4 +1,4 @@
-// One request as verification reads it: headers and query fields without ambiguity, the body parsed at most once.
+// A request during verification: unambiguous headers and query fields, and a body parsed at most once.
 import type { InboundRequest } from "#core"
 import { type FormFields, formToObject, readForm } from "#core/engine"
 import type { DeliveryShape } from "./content.ts"
@@ -11,13 +11,13 @@ export class RequestView {
   #document: { readonly value: unknown } | undefined
   #form: { readonly fields: FormFields | undefined } | undefined
 
-  /** `delivery`: what the provider sends beside JSON and plain forms. */
+  /** `delivery`: the provider's formats besides JSON and plain forms. */
   constructor(request: InboundRequest, delivery?: DeliveryShape) {
     this.request = request
     this.#delivery = delivery
   }
 
-  /** A header sent twice counts once when both agree; differing values are refused: which one counts must never be a guess. */
+  /** Equal repeated headers count as one. Differing values are refused, because the choice between them would be a guess. */
   header(name: string): string | undefined {
     const value = this.request.headers[name]
     return typeof value === "string" ? value : singleValue(value, "duplicate_header", `Header ${name}`)
@@ -37,13 +37,13 @@ export class RequestView {
     return (typeof value === "string" ? value : value?.[0]) ?? ""
   }
 
-  /** Form fields as sent, or undefined when the body is not a form. */
+  /** Form fields as sent, or undefined if the body is not a form. */
   get form(): FormFields | undefined {
     this.#form ??= { fields: readForm(this.contentType, this.request.body)?.fields }
     return this.#form.fields
   }
 
-  /** The JSON text in the form field that carries the event; undefined if there is none. */
+  /** JSON text in the form field with the event, or undefined without this field. */
   get wrappedText(): string | undefined {
     const field = this.#delivery?.field
     if (field === undefined) return undefined
@@ -52,7 +52,7 @@ export class RequestView {
     return values.length === 1 && isJsonText(text) ? text : undefined
   }
 
-  /** The parsed body: JSON with all digits, or the form's fields; undefined when it is neither. */
+  /** The parsed body: JSON with all digits, or form fields. Undefined for other bodies. */
   get document(): unknown {
     this.#document ??= { value: this.#parse() }
     return this.#document.value
@@ -65,12 +65,12 @@ export class RequestView {
     return this.form ? formToObject(this.form) : parseLossless(this.text)
   }
 
-  /** Every scalar at a path of the body, as text. */
+  /** Returns every scalar at a path of the body as text. */
   body(path: string): string[] {
     return scalarsAt(this.document, parsePath(path))
   }
 
-  /** The same request with another body or URL; for finding out what was changed in transit. */
+  /** Returns the same request with another body or URL, for finding changes in transit. */
   with(change: Partial<Pick<InboundRequest, "body" | "url">>): RequestView {
     return new RequestView({ ...this.request, ...change }, this.#delivery)
   }
@@ -85,13 +85,16 @@ function singleValue(values: readonly string[] | undefined, word: string, subjec
   return first
 }
 
-// JSON without loss of digits: a number that JavaScript would round or rewrite comes back as the string that stood in
-// the text, so that 64-bit ids and signed amounts keep every digit.
+// Parses JSON without loss of digits. A number that JavaScript would round or rewrite becomes its original text. IDs of 64 bits
+// and signed amounts keep every digit.
 
-/** Numbers alone: each stands at the start, or after a sign of structure or a space. Reading with a reviver is slow. */
+/**
+ * Matches numbers at the start, or after a structural character or a space. Parsing with a reviver is slow, so it is used only
+ * after a match.
+ */
 const maybeLossy = /(?:^|[:[,\s])(?:-?\d{16}|-?\d+[.eE]|-0)/
 
-/** The parsed text, or undefined when it is not JSON. */
+/** Returns the parsed text, or undefined for invalid JSON. */
 function parseLossless(text: string): unknown {
   try {
     return maybeLossy.test(text) ? JSON.parse(text, keepDigits) : JSON.parse(text)

@@ -1,6 +1,6 @@
-// Reads XML into JSON. A script for the sandbox: XML of a sender is never parsed in the service's own realm.
-// Elements become members without their prefix, attributes members with @, repeated elements lists, and an element with
-// text alone its text. Of a SOAP envelope the content of its body remains. Document types are refused.
+// Converts XML to JSON. Runs in the sandbox: the service's own realm never parses a sender's XML. Elements become members without
+// their prefix, attributes become members with @, and repeated elements become lists. An element with only text becomes its text.
+// A SOAP envelope is reduced to the content of its body. Document types are refused.
 
 export const xmlScript = String.raw`
 const names = { amp: "&", lt: "<", gt: ">", quot: '"', apos: "'" }

@@ -1,5 +1,5 @@
-// Adyen's payment webhooks carry one signature for each item of the batch, over eight of its fields. Every item must
-// be signed: one genuine item must not carry forged ones along.
+// Adyen's payment webhooks carry one signature per item of the batch, over eight of its fields. Every item must be signed.
+// Otherwise one genuine item could carry forged ones.
 import { keyBytes } from "../checks/key.ts"
 import { hmacProver } from "../checks/prover.ts"
 import { scalarsAt } from "../request/lift.ts"

@@ -1,4 +1,4 @@
-// HMAC over a template of the request, and the older plain hash of secret and request.
+// Checks an HMAC over a template of the request, or the older plain hash of secret and request.
 import { createHash } from "node:crypto"
 import { escape as escapeQuery } from "node:querystring"
 import { sameBytes } from "#core"
@@ -49,13 +49,13 @@ export function prepareDigest(scheme: DigestScheme, context: SchemeContext): Mat
 function signedText(scheme: DigestScheme): SignedText {
   if (scheme.canonical === "contentful") return contentfulText
   if (scheme.canonical === "plivo") return plivoText
-  // The secret comes first in the hashed text, and the prover puts it there.
+  // The prover puts the secret at the start of the hashed text.
   return compileSignedText(scheme.signed.replace(/^\{secret\}/, ""))
 }
 
 /**
- * Twilio's MAC covers the URL and form fields. Any other body is covered only through its hash in the URL: without it,
- * a signature seen on one request would carry any body.
+ * Twilio's MAC covers the URL and form fields. Other bodies are covered only by their hash in the URL. Without the hash, a
+ * captured signature would fit any body.
  */
 function checkTwilioBody(view: RequestView, guard: "twilio" | "twilio_json"): void {
   const claimed = bodyHashInUrl(view.request.url)
@@ -82,8 +82,8 @@ const listHeader = "x-contentful-signed-headers"
 const timestampHeader = "x-contentful-timestamp"
 
 /**
- * Contentful's canonical request: method, path with query, the signed headers as `name:value` sorted and joined with
- * `;`, and the body, each on a line of its own. The sender chooses which headers; the timestamp must be among them.
+ * Contentful's canonical request, one part per line: method, path with query, signed headers, body. The headers are `name:value`,
+ * sorted and joined with `;`. The sender chooses the headers; they must include the timestamp.
  */
 function contentfulText(view: RequestView, context: SigningContext): Pieces {
   const list = view.header(listHeader)
@@ -100,7 +100,7 @@ function contentfulText(view: RequestView, context: SigningContext): Pieces {
   return [`${view.request.method.toUpperCase()}\n${pathOf(context.url)}\n${headers}\n`, view.request.body]
 }
 
-/** The query is escaped as a whole, and the result encoded once more, as Contentful's toolkit does it. */
+/** Escapes the query as a whole, then encodes the path and query again, like Contentful's toolkit. */
 function pathOf(url: string): string {
   const target = /^https?:\/\/[^/?#]*([^#]*)/i.exec(url)?.[1] ?? url
   const [path = "", search] = target.split("?")
@@ -110,8 +110,8 @@ function pathOf(url: string): string {
 const nonceHeader = "x-plivo-signature-v3-nonce"
 
 /**
- * Plivo's V3 text: the address, its query sorted, then the form's fields sorted, then the nonce. The `?` is there when
- * either follows it, the `.` only when both do.
+ * Plivo's V3 text: address, sorted query, sorted form fields, nonce. A `?` follows the address if there is a query or a form. A
+ * `.` separates them if both exist.
  */
 function plivoText(view: RequestView, context: SigningContext): Pieces {
   const nonce = view.header(nonceHeader)

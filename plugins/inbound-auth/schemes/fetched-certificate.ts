@@ -1,5 +1,5 @@
-// Signatures by a certificate that the request itself names: PayPal's transmissions and Amazon SNS messages. The address
-// is held against the provider's own hosts before anything is fetched; otherwise anyone could name their own key.
+// Signatures with a certificate named by the request: PayPal's transmissions and Amazon SNS messages. The URL is checked against
+// the provider's own hosts before the fetch. Otherwise a sender could name its own key.
 import { type KeyObject, verify, X509Certificate } from "node:crypto"
 import { crc32 } from "node:zlib"
 import type { VerificationSecret } from "#core"
@@ -16,7 +16,7 @@ interface Message {
   readonly signature: string
   readonly hash: "sha1" | "sha256"
   readonly timestamp: string
-  /** The signed text, for each live secret where one is part of it. */
+  /** The signed text. If a secret is part of the text, there is one text per live secret. */
   readonly texts: readonly { readonly secretId?: string; readonly text: string }[]
   readonly proof: NonNullable<Match["proof"]>
 }

@@ -1,4 +1,4 @@
-// What a verified token must say about the request that carries it.
+// Checks the claims of a verified token against its request.
 import { createHash } from "node:crypto"
 import { sameBytes } from "#core"
 import { Refused } from "../request/refusal.ts"
@@ -7,7 +7,7 @@ import type { JwtScheme } from "./scheme.ts"
 
 export type Claims = Readonly<Record<string, unknown>>
 
-/** Throws Refused. Times are seconds; the leeway holds for each of them. */
+/** Throws Refused. Times are in seconds. The leeway applies to each time. */
 export function checkClaims(scheme: JwtScheme, claims: Claims, view: RequestView, configured_s: number | undefined): void {
   if (scheme.issuer !== undefined && claims["iss"] !== scheme.issuer) throw claim("iss", `is not "${scheme.issuer}"`)
   checkTimes(scheme, claims, view.request.receivedAt / 1_000, configured_s ?? scheme.tolerance_s)

@@ -1,5 +1,5 @@
-// Signed tokens (RFC 7519) that stand for the request: the algorithm is pinned, and the claims must bind what they can
-// bind, the body's hash above all. Verified by jose; times are judged by the request's own arrival.
+// Signed tokens (RFC 7519) for a request. The algorithm is fixed. Claims bind the request, above all by the body's hash. The
+// library jose verifies the token. Times are compared with the request's arrival.
 import { compactVerify, errors, flattenedVerify, importJWK, type CryptoKey as JoseKey, type JWK } from "jose"
 import { parseJwks } from "../checks/key.ts"
 import { FetchedKeys } from "../key-fetcher.ts"
@@ -54,7 +54,7 @@ function readToken(scheme: JwtScheme, view: RequestView) {
       "malformed_signature",
       `Header ${scheme.header} holds no ${scheme.detached ? "detached " : ""}JWS${scheme.word ? ` after "${scheme.word} "` : ""}.`,
     )
-  // A second spelling of the same signature must not pass for another proof.
+  // A second spelling of the same signature must not count as another credential.
   for (const part of token.split(".")) {
     if (Buffer.from(part, "base64url").toString("base64url") !== part)
       throw new Refused("malformed_signature", "A part of the token is not canonical base64url.")
@@ -79,13 +79,13 @@ function protectedHeader(token: string, scheme: JwtScheme): { readonly kid?: unk
   return { kid: header["kid"] }
 }
 
-/** The claims when the signature fits, undefined when it does not. */
+/** Returns the claims if the signature is right, otherwise undefined. */
 async function claimsUnder(key: JwtKey["key"], token: string, scheme: JwtScheme, view: RequestView): Promise<Claims | undefined> {
   const algorithms = [scheme.algorithm]
   try {
     if (scheme.detached) {
       const [header = "", , signature = ""] = token.split(".")
-      // The payload is signed as it is with `b64: false` (RFC 7797), and in base64url without (RFC 7515, appendix F).
+      // With `b64: false` the payload is signed as it is (RFC 7797), otherwise in base64url (RFC 7515, appendix F).
       const isPlain = (JSON.parse(Buffer.from(header, "base64url").toString("utf8")) as { b64?: unknown }).b64 === false
       const payload = isPlain ? view.request.body : view.request.body.toString("base64url")
       await flattenedVerify({ protected: header, payload, signature }, key, { algorithms })
@@ -129,7 +129,7 @@ async function importAll(keys: readonly JWK[], scheme: JwtScheme): Promise<reado
   return (await Promise.all(keys.map((jwk) => importKey(jwk, scheme)))).filter((key) => key !== undefined)
 }
 
-/** A key of another algorithm is not for this token; it is passed over. */
+/** Skips keys of other algorithms. */
 async function importKey(jwk: JWK, scheme: JwtScheme, secretId?: string): Promise<JwtKey | undefined> {
   try {
     const key = await importJWK(jwk, scheme.algorithm)

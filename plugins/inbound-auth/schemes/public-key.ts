@@ -1,4 +1,4 @@
-// Signatures made with the provider's private key, checked with the public key that the operator stored as the secret.
+// Checks signatures by the provider's private key. The pipeline's secret is the public key.
 
 import { publicKey } from "../checks/key.ts"
 import { type Prover, publicKeyProver } from "../checks/prover.ts"
@@ -35,8 +35,8 @@ export function fitsKind(kind: PublicKeyScheme["kind"], keyType: string | undefi
 }
 
 /**
- * Paddle Classic signs its form fields, less the signature, sorted by name and written by PHP's serialize: an array of
- * strings, each with its length in bytes.
+ * Paddle Classic signs its form fields without the signature field, sorted by name and written by PHP's serialize. The format is
+ * an array of strings, each with its length in bytes.
  */
 function paddleClassicText(view: RequestView): Pieces {
   const fields = new Map(view.form ?? [])

@@ -1,4 +1,4 @@
-// The kinds of proof that the provider table speaks of, each as data; one module beside this one checks each kind.
+// Schemes of the provider table, as data. A neighbouring module checks each kind.
 import { z } from "zod"
 import type { VerificationSecret } from "#core"
 import { Encoding } from "../checks/encoding.ts"
@@ -13,16 +13,16 @@ import type { ProviderConfig } from "../provider-settings.ts"
 const Hash = z.enum(["sha1", "sha256"])
 const yes = z.literal(true).exactOptional()
 
-/** What every scheme over signed bytes has. */
+/** Fields of every scheme over signed bytes. */
 const signedFields = {
   signature: SignatureText,
-  /** Template of the signed bytes; for a canonical form only its description. */
+  /** Template of the signed bytes. Only a description for canonical forms. */
   signed: z.string().default("{body}"),
-  /** A canonical form that no template expresses. */
+  /** A canonical form outside the template syntax. */
   canonical: z.enum(["contentful", "plivo", "paddle_classic"]).exactOptional(),
   url: UrlForm.exactOptional(),
   timestamp: TimestampRule.exactOptional(),
-  /** Headers that must hold exactly this value. */
+  /** Required headers and their exact values. */
   require: z.record(z.string(), z.string()).exactOptional(),
 }
 
@@ -31,9 +31,9 @@ const DigestScheme = z.strictObject({
   hash: Hash.default("sha256"),
   key: KeyEncoding.default("utf8"),
   ...signedFields,
-  /** Refuses a request whose body the signature leaves out. */
+  /** Refuses a request if the signature leaves out its body. */
   guard: z.enum(["twilio", "twilio_json"]).exactOptional(),
-  /** Template of a value that may come with one body only, for a MAC that leaves the body out. */
+  /** Template of a value allowed with one body only, for a MAC without the body. */
   once: z.array(z.string()).exactOptional(),
 })
 export type DigestScheme = z.output<typeof DigestScheme>
@@ -58,7 +58,7 @@ export type StandardWebhooksScheme = z.output<typeof StandardWebhooksScheme>
 const PublicKeyScheme = z.strictObject({
   kind: z.enum(["ecdsa", "rsa", "ed25519"]),
   hash: Hash.nullable(),
-  /** How the secret writes the public key. */
+  /** Format of the public key in the secret. */
   key: z.enum(["spki", "raw_hex", "raw_base64"]),
   ...signedFields,
 })
@@ -76,11 +76,11 @@ export type FetchedCertificateScheme = z.output<typeof FetchedCertificateScheme>
 
 const TokenScheme = z.strictObject({
   kind: z.enum(["token_header", "token_body"]),
-  /** Place of the token; for a list in the body every element must hold it. */
+  /** Place of the token. In a body with a list, every element must have the token. */
   at: z.string(),
   /** `auth_config.header` may name another header. */
   renameable: yes,
-  /** Word before the token in the header, when there. */
+  /** Optional word before the token in the header. */
   word: z.literal("Bearer").exactOptional(),
 })
 export type TokenScheme = z.output<typeof TokenScheme>
@@ -92,12 +92,12 @@ const JwtScheme = z.strictObject({
   algorithm: z.enum(["HS256", "ES256", "RS256"]),
   key: z.enum(["utf8", "jwk", "fetched_jwks"]),
   signed: z.string(),
-  /** Claim that must have this value. */
+  /** Required value of the claim `iss`. */
   issuer: z.string().exactOptional(),
-  /** Claim holding the hex SHA-256 of the body. */
+  /** Claim with the hex SHA-256 of the body. */
   bodyHash: z.string().exactOptional(),
   urlHash: z.string().exactOptional(),
-  /** Claim holding the hash of method, path and query. */
+  /** Claim with the hash of method, path and query. */
   requestHash: z.literal("qsh").exactOptional(),
   audienceIsUrl: yes,
   /** The body is the detached payload (RFC 7797). */
@@ -122,17 +122,17 @@ export const Scheme = z.union([
 export type Scheme = z.output<typeof Scheme>
 
 export interface SchemeContext {
-  /** Live secrets, empty ones already left out. */
+  /** Live secrets, without empty ones. */
   readonly secrets: readonly VerificationSecret[]
   readonly config: SchemeConfig
   readonly fetcher: KeyFetcher
-  /** Absent where nothing is remembered from one request to the next. */
+  /** Absent without a memory between requests. */
   readonly firstSeen?: FirstSeen | undefined
 }
 
 type SchemeConfig = Omit<ProviderConfig, "provider">
 
-/** The settings that a signed text may name. */
+/** Returns the settings available to a signed text. */
 export function settingsOf(config: SchemeConfig): Readonly<Record<string, string | undefined>> {
   return config.app_key === undefined ? {} : { app_key: config.app_key }
 }

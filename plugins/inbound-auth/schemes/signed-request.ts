@@ -1,5 +1,5 @@
-// The one way to check a signature over a request, of any scheme: required headers, the claimed signatures, the
-// timestamp's text, the signed bytes in each spelling of the URL, each live key; then the age; then what it yields.
+// Checks a signature over a request, for every scheme. The order: required headers, claimed signatures, timestamp text, signed
+// bytes, age. The signed bytes are tried in each spelling of the URL with each live key.
 import type { Proof } from "#core"
 import { explainMismatch } from "../checks/explain.ts"
 import type { Prover } from "../checks/prover.ts"
@@ -30,10 +30,10 @@ export interface Match {
   readonly proof?: Proof
 }
 
-/** A scheme prepared for one pipeline; throws or rejects with Refused. */
+/** A scheme prepared for one pipeline. Throws or rejects with Refused. */
 export type Matcher = (view: RequestView) => Match | Promise<Match>
 
-/** Throws Refused; the match says which key it was and what was read. */
+/** Throws Refused. The match contains the secret's ID and the places of the credential. */
 export function matchSignature(spec: SignedRequest, view: RequestView): Match {
   if (spec.provers.length === 0) throw noSecret()
   if (spec.require) checkRequired(spec.require, view)
@@ -87,7 +87,7 @@ function findProver(
   return undefined
 }
 
-/** A changed request may lack what the signature covers; then it does not fit either. */
+/** Returns false if a changed request lacks a signed part. */
 function fits(
   spec: SignedRequest,
   changed: RequestView,

@@ -1,6 +1,6 @@
-// Standard Webhooks (https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md): `v1`
-// HMAC entries, and `v1a` Ed25519 entries where the stored secret is a public key (`whpk_`). Svix's own header names are
-// taken first, as its library does.
+// Standard Webhooks (https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md): `v1` HMAC
+// entries, and `v1a` Ed25519 entries if the stored secret is a public key (`whpk_`). Svix's own header names take precedence, as
+// in its library.
 import { keyBytes, keyVariants, publicKey } from "../checks/key.ts"
 import { hmacProver, type Prover, publicKeyProver } from "../checks/prover.ts"
 import { type SignatureText, signatureReader } from "../checks/signature-text.ts"
@@ -28,7 +28,7 @@ function hasPublicKeyEntry(view: RequestView, context: SchemeContext): boolean {
   )
 }
 
-/** With both kinds of keys alive, the entries that came decide. */
+/** With both kinds of live keys, the entries of the request decide. */
 function isSymmetric(value: string, view: RequestView): boolean {
   if (value.startsWith(publicKeyPrefix)) return false
   const entries = view.header("svix-signature") ?? view.header("webhook-signature") ?? ""

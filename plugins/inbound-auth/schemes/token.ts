@@ -1,4 +1,4 @@
-// A shared secret sent as it is: in a header, or in a field of the body. It proves who sent, not what was sent.
+// A shared secret, sent unchanged in a header or a body field. It authenticates the sender but not the body.
 import type { Proof } from "#core"
 import { decodeStrictly } from "../checks/encoding.ts"
 import { SecretText } from "../checks/secret-header.ts"
@@ -16,7 +16,7 @@ function namedSecrets(context: Pick<SchemeContext, "secrets">): NamedSecret[] {
   return context.secrets.map(({ id, value }) => ({ id, text: new SecretText(value) }))
 }
 
-/** Id of the secret that the token equals; every secret is compared, so that time tells nothing. */
+/** Returns the ID of the equal secret. Compares every secret, so timing reveals no information. */
 function secretEqualTo(secrets: readonly NamedSecret[], token: string): string | undefined {
   let match: string | undefined
   for (const { id, text } of secrets) if (text.equals(token)) match ??= id
@@ -54,7 +54,7 @@ function headerTokens(view: RequestView, name: string, word: "Bearer" | undefine
   return { tokens: [token], proof: { headers: [name] } }
 }
 
-/** A batch is as trustworthy as its least trustworthy element: every one must hold the token. */
+/** Every element of a batch must have the token, because a forged element could come with genuine ones. */
 function bodyTokens(view: RequestView, path: string): Tokens {
   const values = view.body(path)
   const [holder = "", field = ""] = path.split("[].", 2)
@@ -78,7 +78,7 @@ function wrongToken(tokens: readonly string[], name: string): Refused {
   return new Refused("wrong_secret", `${name} does not hold the secret of this pipeline.${spaced}`)
 }
 
-// HTTP Basic credentials (RFC 7617), usually put into the webhook's URL; the secret is `user:password`.
+// HTTP Basic credentials (RFC 7617), usually in the webhook's URL. The secret is `user:password`.
 
 export function prepareBasicAuth(context: SchemeContext): Matcher {
   const secrets = namedSecrets(context)
@@ -98,8 +98,8 @@ export function prepareBasicAuth(context: SchemeContext): Matcher {
   }
 }
 
-// Providers that sign nothing. The endpoint's unguessable address is the only protection, unless
-// `auth_config.query_parameter` asks for the pipeline's secret in the URL as well.
+// Providers without signatures. The endpoint's unguessable address is the only protection. The setting
+// `auth_config.query_parameter` adds the pipeline's secret to the URL.
 
 export function prepareOpen(context: SchemeContext): Matcher {
   const name = context.config.query_parameter
@@ -110,7 +110,7 @@ export function prepareOpen(context: SchemeContext): Matcher {
     const token = view.query(name)
     if (token === undefined || token === "")
       throw new Refused("missing_token", `Query parameter ${name} is absent from the URL; it must hold the secret.`)
-    // A `+` that was not percent-encoded in the URL has become a space.
+    // In a URL, a `+` without percent-encoding means a space.
     const secretId = secretEqualTo(secrets, token) ?? secretEqualTo(secrets, token.replaceAll(" ", "+"))
     if (secretId === undefined) throw new Refused("wrong_secret", `Query parameter ${name} does not hold the secret of this pipeline.`)
     return { secretId, proof: { query: [name] } }

@@ -1,4 +1,4 @@
-// Signs a request as a known provider does, from the same row of the table that verifies it.
+// Signs a request like a known provider, from the table row used for verification.
 import { createHmac } from "node:crypto"
 import type { InboundRequest } from "#core"
 import type { SignedParts } from "#core/engine"
@@ -52,7 +52,7 @@ function standardWebhook(secret: string, request: InboundRequest): SignedParts {
   return { headers: { "webhook-id": id, "webhook-timestamp": timestamp, "webhook-signature": `v1,${signature}` } }
 }
 
-/** A secret of the form that the provider's have; the same each time. */
+/** Returns a fixed secret in the provider's format. */
 export function testSecretOf(row: ProviderRow): string {
   const { scheme } = row
   if (scheme.kind === "basic_auth") return "tester:test-secret"

@@ -1,5 +1,5 @@
-// Signs a request as a sender does whose proof is a MAC (or the older plain hash) over a template of the request: the
-// counterpart of schemes/digest.ts, for tests of pipelines.
+// Signs a request with a MAC (or the older plain hash) over a template of the request, for tests of pipelines. Counterpart of
+// schemes/digest.ts.
 import { createHash, createHmac } from "node:crypto"
 import { AppError, type InboundRequest } from "#core"
 import type { SignedParts } from "#core/engine"
@@ -19,7 +19,7 @@ export interface SignDigestArgs {
   readonly settings: Readonly<Record<string, string | undefined>>
 }
 
-/** Throws AppError: `unimplemented` for forms that no template expresses, `invalid_argument` for a secret that is not a key. */
+/** Throws AppError: `unimplemented` for forms outside the template syntax, `invalid_argument` for an invalid key. */
 export function signDigest({ scheme, secret, request, settings }: SignDigestArgs): SignedParts {
   if (scheme.canonical !== undefined) throw onlySender(`its canonical form (${scheme.canonical}) can only be checked here`)
   if (scheme.guard === "twilio_json") throw onlySender("its URL must carry the hash of the body")
@@ -33,7 +33,7 @@ export function signDigest({ scheme, secret, request, settings }: SignDigestArgs
   const view = new RequestView(signedRequest)
   const url = scheme.url === undefined ? request.url : (urlForms(request.url, scheme.url)[0] ?? request.url)
   const sentTimestamp = timePlace === undefined ? timestamp : (view.header(timePlace.slice("header:".length)) ?? timestamp)
-  // A plain hash takes the secret first, which is not part of the request.
+  // A plain hash starts with the secret, which is not part of the request.
   const template = scheme.signed.replace(/^\{secret\}/, "")
   const pieces = signedPieces(() => compileSignedText(template)(view, { timestamp: sentTimestamp, url, settings }))
   const mac = scheme.kind === "sha256_concat" ? createHash(scheme.hash) : createHmac(scheme.hash, key)
@@ -56,7 +56,7 @@ export function timeText(at: number, unit: TimeUnit): string {
   return unit === "iso" ? new Date(at).toISOString() : String(Math.floor(at / 1_000))
 }
 
-/** What the signature covers and the request lacks is the fault of the request's author. */
+/** A missing signed part is an error of the request's author. */
 function signedPieces(make: () => Pieces): Pieces {
   try {
     return make()
@@ -66,13 +66,13 @@ function signedPieces(make: () => Pieces): Pieces {
   }
 }
 
-/** The refusal of what only the sender can sign. */
+/** Returns the error for requests that only the sender can sign. */
 export function onlySender(cause: string): AppError {
   const message = `A request of this sender cannot be signed here: ${cause}. Give captured headers.`
   return new AppError("unimplemented", message, { reason: "cannot_sign" })
 }
 
-/** At the first of the places; a numbered header is its first. */
+/** Uses the first place. A numbered header gets the number 1. */
 export function placeProof([place = ""]: readonly string[], value: string): SignedParts {
   const colon = place.indexOf(":")
   const name = place.slice(colon + 1).replace(/-\*$/, "-1")
