@@ -1,5 +1,5 @@
 // Creates and changes event pipelines, and rotates their secrets. Each change is one commit: the pipeline, its endpoint, its
-// revision, missing datasets, and the invalidation of caches on every node.
+// revision and missing datasets. The commit also invalidates the caches of every node.
 import {
   AppError,
   CacheInvalidation,

@@ -1,26 +1,35 @@
-// Objects: bytes under a key, inside an organization, with signed links that read it for a while. Where
-// they are kept (a folder, S3) is the driver's business.
+// Objects: bytes under a key in an organization, readable through temporary signed links. A driver stores them in a folder or in
+// S3.
 import { AppError, token } from "#core"
 import { checkedKey, mediaTypeOf } from "./keys.ts"
 
 export interface StoredObject {
   readonly size: number
   readonly media_type: string
-  /** To be read to its end, or given up by `return`. */
+  /** Read to the end, or release with `return`. */
   readonly chunks: AsyncIterable<Uint8Array>
 }
 
-/** One organization's objects; those of others can be neither read nor written through it. */
+/** Objects of one organization, without access to other organizations. */
 export interface Bucket {
-  /** Durable when it resolves; what the key held is replaced as a whole. Throws `resource_exhausted` when too large, `unavailable` when storage is down. */
+  /**
+   * Replaces the object as a whole. The object is durable on resolve. Throws `resource_exhausted` if it is too large,
+   * `unavailable` if storage is down.
+   */
   put(key: string, bytes: Uint8Array): Promise<void>
-  /** `field` is the input field that a refusal of the key names. */
+  /** `field` is the input field named in errors about the key. */
   get(key: string, field?: string): Promise<StoredObject | undefined>
-  /** An object that is not there is removed already. */
+  /** Succeeds for a missing object. */
   remove(key: string): Promise<void>
-  /** A link that reads the object without a credential until then (milliseconds since the epoch, at most seven days ahead). */
+  /**
+   * Returns a link that reads the object without a credential. `expiresAt` is in milliseconds since the epoch, at most seven days
+   * ahead.
+   */
   signedUrl(key: string, expiresAt: number): Promise<string>
-  /** Where the object is on this machine's disk, for native code that reads files; undefined where objects are elsewhere. Never to be written to. */
+  /**
+   * Returns the object's path on this machine, for native code that reads files. Undefined if the objects are elsewhere. Do not
+   * write to the file.
+   */
   fileOf(key: string): string | undefined
 }
 
@@ -30,16 +39,16 @@ export interface Buckets {
 
 export const Buckets = token<Buckets>("Buckets")
 
-/** The longest that S3 signs a link for; the folder keeps to it as well, so that both are used alike. */
+/** S3's maximum lifetime of a link. The folder has the same limit, for equal behaviour. */
 export const maxLinkMs = 7 * 24 * 3_600_000
 
-/** Keys it is given are checked. */
+/** Keys are validated before the call. */
 export interface BucketDriver {
   put(organization: string, key: string, bytes: Uint8Array): Promise<void>
   get(organization: string, key: string): Promise<Omit<StoredObject, "media_type"> | undefined>
   remove(organization: string, key: string): Promise<void>
   signedUrl(organization: string, key: string, expiresAt: number): Promise<string>
-  /** Only where objects are files of this machine. */
+  /** Only for objects in files of this machine. */
   fileOf?(organization: string, key: string): string
   start(): Promise<void>
   stop(): Promise<void> | void

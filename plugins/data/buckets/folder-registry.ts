@@ -1,19 +1,18 @@
-// Says which folder each node keeps objects in, so that a node with another folder than the others is found at its start:
-// it would not find their files. Folders are told apart by an id in a file, so that machines may mount one folder
-// anywhere.
+// Records the object folder of each node, to detect nodes with different folders at start. Such nodes could not read each other's
+// files. A file in the folder holds its ID, so machines may mount one folder at different paths.
 import { randomUUID } from "node:crypto"
 import { readFile, writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { AppError, type Clock, type Document, defineCollection, type Ids, type Log, type Store, timestamp, type UnitsOfWork } from "#core"
 
 export interface BucketFolder extends Document {
-  /** Id of the folder. */
+  /** ID of the folder. */
   folder: string
   renewed_at: string
   expires_at: string
 }
 
-/** `id` is a node's. */
+/** `id` is a node's ID. */
 export const BucketFolders = defineCollection<BucketFolder>()({
   name: "bucket_folders",
   scope: "global",
@@ -24,7 +23,7 @@ export const BucketFolders = defineCollection<BucketFolder>()({
 })
 
 const renewMs = 5_000
-/** A node that has not renewed its entry for so long is dead. */
+/** A node without a renewal for this long is dead. */
 const silentMs = 20_000
 const keptMs = 3_600_000
 
@@ -35,7 +34,7 @@ export interface FolderRegistryDeps {
   readonly clock: Clock
   readonly ids: Ids
   readonly log: (typeof Log)["type"] & {}
-  /** True: another folder ends the start. False: it is logged. */
+  /** True: a different folder fails the start. False: it is logged. */
   readonly strict: boolean
 }
 
@@ -50,7 +49,7 @@ export class FolderRegistry {
     this.#node = deps.ids.uuid()
   }
 
-  /** Throws `failed_precondition` if another node keeps its objects in another folder. */
+  /** Throws `failed_precondition` if another node stores objects in another folder. */
   async start(): Promise<void> {
     const { folder, store, clock, log, strict } = this.#deps
     const own = await folderId(folder)
@@ -92,7 +91,7 @@ export class FolderRegistry {
   }
 }
 
-/** Creates the file if it is missing. Of nodes that create it at once, one wins. */
+/** Creates the file if it is missing. If several nodes create it at once, one wins. */
 async function folderId(folder: string): Promise<string> {
   const file = join(folder, ".folder-id")
   await writeFile(file, randomUUID(), { flag: "wx", mode: 0o600 }).catch((error: NodeJS.ErrnoException) => {

@@ -1,5 +1,5 @@
-// Objects as files of a folder, `<folder>/<organization>/<key>`: readable with any file manager, nothing to install.
-// An object is written beside its place and moved there when it is on disk, so that a reader sees all of it or none.
+// Stores objects as files, `<folder>/<organization>/<key>`: readable with any file manager, without installation. An object is
+// written to a draft file, then moved. A reader therefore never sees a partial object.
 
 import { createHmac } from "node:crypto"
 import { createReadStream } from "node:fs"
@@ -66,7 +66,7 @@ export function folderDriver({ folder, ids, macKey, publicUrl }: FolderArgs): Bu
   }
 }
 
-/** Opened by who reads and not before, so that nothing is held open for who does not, and a file that went meanwhile fails its reader alone. */
+/** Opens the file on the first read, so an unread object holds no file open. A file removed in the meantime fails only its reader. */
 async function* chunksOf(file: string): AsyncGenerator<Uint8Array> {
   try {
     yield* createReadStream(file) as AsyncIterable<Uint8Array>
@@ -75,7 +75,7 @@ async function* chunksOf(file: string): AsyncGenerator<Uint8Array> {
   }
 }
 
-/** The name of a new file is on disk only when its folder is. */
+/** A new file's name is durable only after its folder is synced. */
 async function syncFolder(folder: string): Promise<void> {
   const handle = await open(folder, "r")
   try {
@@ -100,10 +100,10 @@ interface LinkTarget {
   readonly key: string
 }
 
-/** Links to objects kept in a folder: what they name and until when, under a MAC by a key that only the service has. */
+/** Path of links to objects in a folder. The service signs organization, key and expiry with its own MAC key. */
 export const objectPath = "/v1/objects/{organization}/{key+}"
 
-/** Path and query of a link; `expiresAt` in milliseconds since the epoch, rounded up to a second. */
+/** Returns path and query of a link. `expiresAt` is in milliseconds since the epoch, rounded up to a second. */
 function signLink(macKey: Buffer, { organization, key }: LinkTarget, expiresAt: number): string {
   const expires = String(Math.ceil(expiresAt / 1_000))
   const signature = mac(macKey, { organization, key }, expires).toString("base64url")
@@ -112,7 +112,7 @@ function signLink(macKey: Buffer, { organization, key }: LinkTarget, expiresAt: 
 
 type LinkVerdict = "valid" | "expired" | "forged"
 
-/** Whether a link that came back is one of ours and still lives. The signature is looked at first: a forged one learns nothing of times. */
+/** Checks a link's signature and then its expiry. A forged link therefore reveals nothing about times. */
 export function checkLink(macKey: Buffer, target: LinkTarget, query: URLSearchParams, now: number): LinkVerdict {
   const expires = query.get("expires") ?? ""
   const signature = query.get("signature") ?? ""

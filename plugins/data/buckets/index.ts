@@ -1,4 +1,4 @@
-// Buckets: where plugins keep files (images, exports) that are read by signed link. A folder by default, S3 by settings.
+// Buckets store files of plugins (images, exports), readable by signed link. Uses a folder by default, S3 by settings.
 import { join } from "node:path"
 import { AppError, Clock, definePlugin, defineRoute, Ids, Log, PublicUrl, Settings, Store, token, UnitsOfWork, Vault } from "#core"
 import { type BucketDriver, Buckets, createBuckets } from "./buckets.ts"

@@ -1,5 +1,5 @@
-// What objects are called. A key says what it holds: its ending is its media type, out of a closed set without anything
-// that a browser would run, and its characters mean the same to every file system and every S3.
+// Names of objects. The key's ending determines the media type, from a closed set without types a browser would run. The
+// characters of a key are safe for every file system and every S3.
 import { AppError, isUuid } from "#core"
 
 const mediaTypes = {
@@ -24,25 +24,25 @@ const mediaTypes = {
   parquet: "application/vnd.apache.parquet",
   // Browsers would read message/rfc822 as an archive of pages.
   eml: "application/octet-stream",
-  // Files of strangers, which no browser is to show.
+  // Untrusted files. Browsers must download them.
   bin: "application/octet-stream",
 } as const
 
 const endings = Object.keys(mediaTypes).join("|")
 const keyPattern = new RegExp(`^(?:[a-z0-9_=-]{1,100}/){0,8}[a-z0-9_-]{1,100}\\.(${endings})$`)
 
-/** The media type of what a key holds; undefined for a text that is not a key. */
+/** Returns the media type of a key, or undefined for an invalid key. */
 export function mediaTypeOf(key: string): string | undefined {
   const ending = keyPattern.exec(key)?.[1]
   return ending === undefined ? undefined : mediaTypes[ending as keyof typeof mediaTypes]
 }
 
-/** Returns true for an object that a browser saves and does not show. */
+/** Returns true if browsers save the object instead of showing it. */
 export function isDownload(key: string): boolean {
   return mediaTypeOf(key) === "application/octet-stream"
 }
 
-/** Returns the key. Throws `invalid_argument` with the path `field` for what is not a key, and an Error for what is not an organization's id. */
+/** Returns the key. Throws `invalid_argument` with the path `field` for an invalid key, and an Error for an invalid organization ID. */
 export function checkedKey(organization: string, key: string, field = "bucket_key"): string {
   if (!isUuid(organization)) throw new Error(`"${organization}" is not an organization's id.`)
   if (mediaTypeOf(key) !== undefined) return key

@@ -1,5 +1,5 @@
-// Objects in a bucket of S3, or of anything that speaks its protocol. The client library is loaded only where it is
-// configured. Errors are told by their name and status: the library's own carry requests, and those credentials.
+// Stores objects in S3 or a compatible server. The client library is loaded only if S3 is configured. Errors contain only name
+// and status: the library's own errors include requests with credentials.
 import type { S3Client } from "@aws-sdk/client-s3"
 import { AppError, type Logger } from "#core"
 import { type BucketDriver, maxLinkMs } from "./buckets.ts"
@@ -10,7 +10,7 @@ interface Opened {
   readonly sdk: typeof import("@aws-sdk/client-s3")
   readonly presign: typeof import("@aws-sdk/s3-request-presigner")["getSignedUrl"]
   readonly client: S3Client
-  /** Signs links; its endpoint is the one that readers reach. */
+  /** Signs links with the endpoint for readers. */
   readonly linking: S3Client
 }
 
@@ -55,14 +55,14 @@ export function s3Driver(settings: S3Settings, deps: { readonly log: Logger; rea
       const { sdk, presign, linking } = await opened()
       const asDownload = isDownload(key) ? { ResponseContentDisposition: "attachment" } : {}
       const command = new sdk.GetObjectCommand({ Bucket, Key: keyOf(organization, key), ...asDownload })
-      // A signature is dated to the second; counted from there, no link ends early.
+      // A signature's date has whole seconds. The lifetime is counted from this date, so links do not end early.
       const dated = Math.floor(deps.now() / 1_000)
       const expiresIn = Math.min(Math.ceil(expiresAt / 1_000) - dated, maxLinkMs / 1_000)
       return presign(linking, command, { expiresIn, signingDate: new Date(dated * 1_000) }).catch((cause: unknown) =>
         Promise.reject(refusal("sign a link to", Bucket, cause)),
       )
     },
-    /** Writes and removes a small object: what is wrong with the settings is told at boot; a server that is down may come back. */
+    /** Writes and removes a small object. Wrong settings fail the boot. An unavailable server is only logged, because it may return. */
     async start() {
       const { sdk, client } = await opened()
       const Key = settings.prefix + probe
@@ -90,7 +90,7 @@ export function s3Driver(settings: S3Settings, deps: { readonly log: Logger; rea
   }
 }
 
-/** Until its end, or the refusal of what ended early. */
+/** Yields all chunks. A broken stream throws an AppError. */
 async function* whole(body: AsyncIterable<Uint8Array>, bucket: string): AsyncGenerator<Uint8Array> {
   try {
     yield* body
@@ -108,7 +108,7 @@ async function openClients(settings: S3Settings): Promise<Opened> {
     forcePathStyle: settings.path_style,
     maxAttempts: 3,
     requestHandler: { connectionTimeout, requestTimeout, socketTimeout: requestTimeout, throwOnRequestTimeout: true },
-    // Checksums beyond the signature's own are unknown to many servers that speak the protocol.
+    // Many compatible servers do not support checksums beyond the signature's own.
     requestChecksumCalculation: "WHEN_REQUIRED" as const,
     responseChecksumValidation: "WHEN_REQUIRED" as const,
     ...(own ? { credentials: { accessKeyId: access_key_id, secretAccessKey: secret_access_key } } : {}),

@@ -1,4 +1,4 @@
-// Where objects are kept, as an operator says it.
+// Settings of the object storage.
 import { z } from "zod"
 
 const endpoint = z.url({ protocol: /^https?$/, error: "expected an http(s) URL such as https://s3.example.com" })

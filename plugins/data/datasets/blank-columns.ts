@@ -1,5 +1,5 @@
-// Columns that a dataset knows and a row lacks, since it was written before them, or without them: they read as blank in
-// answers, exports and filters alike. Blank is "" where the column holds text, and null where it holds anything else. Pure.
+// Known columns of a dataset may be missing in a row. They read as blank in responses, exports and filters. The blank is "" for
+// text columns and null for others. Pure.
 import type { Filter, Json } from "#core"
 import { columnsOf } from "./column-types.ts"
 import type { Dataset } from "./dataset.ts"
@@ -7,12 +7,12 @@ import type { Dataset } from "./dataset.ts"
 type Values = Readonly<Record<string, Json>>
 type Condition = Filter[string]
 
-/** The columns of a dataset with what is read where a row lacks one, in the order in which they were first seen. */
+/** Returns the columns of a dataset with their blanks, in the order of first use. */
 export function blanksOf({ columns }: Pick<Dataset, "columns">): ReadonlyMap<string, "" | null> {
   return new Map(columnsOf(columns).columns.map(({ name, type }) => [name, type === "string" ? "" : null]))
 }
 
-/** A row's values with every column that the dataset knows, in its order; further ones after them. */
+/** Returns a row's values with every known column in the dataset's order, then further columns. */
 export function withBlanks(values: Values, blanks: ReadonlyMap<string, "" | null>): Record<string, Json> {
   const whole: Record<string, Json> = {}
   for (const [name, blank] of blanks) whole[name] = Object.hasOwn(values, name) ? (values[name] ?? null) : blank
@@ -20,8 +20,8 @@ export function withBlanks(values: Values, blanks: ReadonlyMap<string, "" | null
 }
 
 /**
- * The filter as the store is to be asked, which knows of absent values only that they equal null: rows that lack a column
- * of text are found as if they held "" there, and, as those that lack any other column, by null.
+ * Adapts the filter to the store, where a missing value only equals null. In a text column, a missing value is found by "" and by
+ * null. In other columns it is found by null.
  */
 export function findingBlanks(filter: Filter, blanks: ReadonlyMap<string, "" | null>): Filter {
   const all: Filter[] = []
@@ -39,14 +39,14 @@ function isText(path: string, blanks: ReadonlyMap<string, "" | null>): boolean {
 
 function findingBlankText(path: string, condition: Condition): Filter {
   const wantsBlank = finds(condition, "")
-  // As it stands where that finds them anyway, so that an index can still serve it.
+  // Leave the condition unchanged if its result is the same, so an index can serve it.
   if (wantsBlank === finds(condition, undefined)) return { [path]: condition }
   return wantsBlank
     ? { $or: [{ [path]: condition }, { [path]: { $exists: false } }] }
     : { $and: [{ [path]: condition }, { [path]: { $exists: true } }] }
 }
 
-/** Whether a condition finds a row that lacks the column: as the store has it (undefined), and as it is read (""). */
+/** Returns true if a condition matches a missing column: in the store's view (undefined), or in the reader's view (""). */
 function finds(condition: Condition, value: "" | undefined): boolean {
   if (!isOperators(condition)) return isEqual(value, condition)
   return Object.entries(condition).every(([operator, operand]) => {

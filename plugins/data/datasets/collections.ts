@@ -1,8 +1,8 @@
-// Rows of datasets, and the columns of a dataset.
+// Collection of dataset rows, and the column limit.
 import { type Document, defineCollection, type Json } from "#core"
 import type { ColumnSeen } from "./column-types.ts"
 
-/** Invalidation topic; announced with `<organization id>/<slug>` when a dataset changes. */
+/** Invalidation topic, announced with `<organization id>/<slug>` on each change of a dataset. */
 export const datasetsTopic = "datasets"
 
 export function keyOf(organization: string, slug: string): string {
@@ -14,15 +14,15 @@ export interface Row extends Document {
   values: Record<string, Json>
   created_at: string
   updated_at: string
-  /** Of keyed rows: of the last writer, and of older ones for columns that they alone wrote. */
+  /** Keyed rows: position of the last writer, and positions of older writers for columns only they wrote. */
   position?: string
   column_positions?: Record<string, string>
 }
 
-/** Names of columns that a dataset knows. Further ones stay in their rows. */
+/** Maximum number of known columns per dataset. Further columns stay in their rows. */
 export const maxColumns = 1_000
 
-/** Writers that learn columns at the same time may store more than the limit. The first names count, on every node and store. */
+/** Concurrent writers may store more columns than the limit. Every node and store uses the first names. */
 export function withFirstColumns<D extends { readonly columns: readonly ColumnSeen[] }>(dataset: D): D {
   const { columns } = dataset
   if (columns.length <= maxColumns) return dataset
@@ -31,7 +31,7 @@ export function withFirstColumns<D extends { readonly columns: readonly ColumnSe
   return { ...dataset, columns: columns.filter(({ name }) => names.has(name)) }
 }
 
-/** One index beside the id's: events arrive in its order, and listing and export follow it. */
+/** One index besides the ID's. Events arrive in its order, and lists and exports read in its order. */
 export const RowsCollection = defineCollection<Row>()({
   name: "dataset_rows",
   scope: "organization",

@@ -1,4 +1,4 @@
-// Renames fields that cannot be columns, as forms and webhooks of others name them: `1.3` becomes `1_3`. Pure.
+// Renames fields with invalid column names from forms and webhooks: `1.3` becomes `1_3`. Pure.
 import type { Json } from "#core"
 import { isSound, maxNameLength, problemOfName } from "./row-values.ts"
 
@@ -14,7 +14,7 @@ export interface RowOfFields {
   readonly renamed: readonly RenamedField[]
 }
 
-/** Returns the fields, in a copy if a name cannot be a column. No value is lost: a new name is neither in `fields` nor in `taken`. */
+/** Returns the fields, in a copy if a name is invalid. Every value remains: a new name differs from all of `fields` and `reserved`. */
 export function asColumns(fields: Readonly<Record<string, Json>>, reserved: ReadonlySet<string>): RowOfFields {
   if (areSound(fields)) return { values: fields, renamed: unchanged }
   const values: Record<string, Json> = {}
@@ -36,7 +36,7 @@ function areSound(fields: Readonly<Record<string, Json>>): boolean {
   return true
 }
 
-/** Returns the column of a field that has a row for itself. */
+/** Returns the column of a single field. */
 export function columnOf(name: string): string {
   if (name === "__proto__") return "___proto__"
   const storable = name.toWellFormed().replaceAll(/[.\0\uFFFD]|^\$/g, "_")

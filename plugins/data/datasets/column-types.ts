@@ -1,4 +1,4 @@
-// What a column holds, inferred from values: pure.
+// Infers the type of a column from its values. Pure.
 import type { Json } from "#core"
 
 export const columnTypes = ["string", "number", "boolean", "date-time", "json"] as const
@@ -11,7 +11,7 @@ export interface ColumnSeen {
 
 const dateTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d)$/
 
-/** undefined for null, which says nothing about a column. */
+/** Returns undefined for null, because null has no column type. */
 export function typeOfValue(value: Json | undefined): ColumnType | undefined {
   switch (typeof value) {
     case "string":
@@ -27,7 +27,7 @@ export function typeOfValue(value: Json | undefined): ColumnType | undefined {
   }
 }
 
-/** One entry a column: its type, `json` where it holds several. Text among times is text, and no mixture. */
+/** Returns one entry per column. The type is `json` for mixed types. Text among times counts as text, without a warning. */
 export function columnsOf(observed: readonly ColumnSeen[]): { columns: ColumnSeen[]; warnings: string[] } {
   const byName = new Map<string, Set<ColumnType>>()
   for (const { name, type } of observed) byName.set(name, (byName.get(name) ?? new Set()).add(type))

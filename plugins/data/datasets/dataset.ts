@@ -1,10 +1,10 @@
-// A dataset: its fields, and the operations that create, read and change it.
+// The dataset resource: its fields, and the operations that create, read and change it.
 import { z } from "zod"
 import { AppError, CacheInvalidation, defineResource, derivedUuid, type ItemOf, isUuid, Name, slugFrom, token } from "#core"
 import { datasetsTopic, keyOf, withFirstColumns } from "./collections.ts"
 import { columnsOf, columnTypes } from "./column-types.ts"
 
-/** Slugs that one plugin keeps for itself. */
+/** Slugs reserved by plugins. */
 export class Reservations {
   readonly #uses = new Map<string, string>()
 
@@ -12,7 +12,7 @@ export class Reservations {
     this.#uses.set(slug, use)
   }
 
-  /** The error of a reserved slug. */
+  /** Returns the error for a reserved slug. */
   refusal(slug: string): Error | undefined {
     const use = this.#uses.get(slug)
     if (use === undefined) return undefined
@@ -44,7 +44,7 @@ export const newFields = {
   ...{ key: null, unkeyed: false },
 }
 
-/** The same dataset made twice at once is one. */
+/** Derived from the slug: concurrent creations result in one dataset. */
 export function datasetId(organization: string, slug: string): string {
   return derivedUuid("dataset", organization, slug)
 }
@@ -112,7 +112,7 @@ export type Dataset = ItemOf<typeof DatasetResource>
 const slug = "[a-z0-9]+(?:-[a-z0-9]+)*"
 const reference = new RegExp(`^(?:${slug}\\.)?${slug}$`)
 
-/** How a dataset is named where rows are written: by slug, or `<org-slug>.<dataset-slug>`; never by UUID. */
+/** Reference to a dataset in a row write: a slug, or `<org-slug>.<dataset-slug>`. UUIDs are refused. */
 export const DatasetReference = z
   .string()
   .min(1)
@@ -121,7 +121,7 @@ export const DatasetReference = z
   .refine((text) => !isUuid(text), "a slug, never a UUID; GET /v1/datasets lists slugs")
   .describe("Dataset to write to; created on save if it does not exist.")
 
-/** The slug inside the caller's own organization. Throws `invalid_argument` for another organization's, and for a UUID. */
+/** Returns the slug in the caller's own organization. Throws `invalid_argument` for another organization and for a UUID. */
 export function resolveReference(text: string, organizationSlug: string): string {
   const dot = text.indexOf(".")
   const own = dot === -1 ? text : text.slice(dot + 1)

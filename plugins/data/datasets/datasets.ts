@@ -1,4 +1,4 @@
-// The datasets of an organization: making, finding and changing them, and the one way in which rows are written.
+// The datasets of an organization: creates, finds and changes them, and writes their rows.
 import {
   type CacheInvalidation,
   type Clock,
@@ -22,7 +22,7 @@ import { type RowToWrite, type RowWatcher, RowWriter } from "./row-writer.ts"
 
 export interface NewDataset {
   readonly name: string
-  /** Absent: made from the name, with -2, -3, ... where that is taken. */
+  /** Absent: derived from the name, with the suffix -2, -3, ... if the slug is taken. */
   readonly slug?: string | undefined
   readonly description?: string | undefined
   readonly class?: Dataset["class"] | undefined
@@ -35,31 +35,43 @@ interface Owner {
 }
 
 export interface Datasets {
-  /** Stages a row write; see RowWriter. A promise only while the dataset is not in memory yet. */
+  /** Stages a row write; see RowWriter. Returns a promise only if the dataset is not in memory yet. */
   write(work: UnitOfWork, row: RowToWrite): RowResult | Promise<RowResult>
-  /** The slug within the organization of `<slug>` or `<org-slug>.<slug>`; throws `invalid_argument` for another organization's, and for a UUID. */
+  /**
+   * Returns the slug of `<slug>` or `<org-slug>.<slug>` in the organization. Throws `invalid_argument` for another organization
+   * and for a UUID.
+   */
   resolve(reference: string, organization: Owner): string
-  /** Stages the dataset that a reference names unless there is one. Staging it in two units of work makes it once. */
+  /** Stages a missing dataset of a reference. Two units of work that stage it create one dataset. */
   ensure(
     work: UnitOfWork,
     organization: Owner,
     reference: string,
     fields?: Partial<NewDataset>,
   ): Promise<{ slug: string; created: boolean }>
-  /** By slug or UUID. */
+  /** Finds a dataset by slug or UUID. */
   get(organization: string, slugOrId: string): Promise<Dataset | undefined>
-  /** As `get`; throws `not_found`. */
+  /** Like `get`, but throws `not_found`. */
   require(organization: string, slugOrId: string): Promise<Dataset>
-  /** Keeps a slug for one plugin: nobody else makes a dataset of it, writes rows to it, names it as a target or archives it. To be called while services are created. */
+  /**
+   * Reserves a slug for one plugin. Other callers cannot create, write, target or archive this dataset. Call it during the
+   * creation of services.
+   */
   reserve(slug: string, what: string, options?: { readonly scope?: string }): ReservedDataset
   rows(organization: string): Collection<Row>
-  /** What to ask of `rows` for a caller's filter and sort (row-query.ts); throws `invalid_argument`, also for a read that no index would serve in a dataset too large for it. */
+  /**
+   * Returns the query on `rows` for a caller's filter and sort (row-query.ts). Throws `invalid_argument` for invalid text, and
+   * for an unindexed read of a dataset above the scan limit.
+   */
   query(organization: string, dataset: Dataset, query: { filter: string; sort: string }): Promise<RowQuery>
-  /** Stages that a row goes, and tells who watches its dataset. */
+  /** Stages the removal of a row, and notifies the dataset's watcher. */
   remove(work: UnitOfWork, organization: string, dataset: Dataset, row: Row): void
-  /** Tells of rows written to and removed from each organization's dataset of this slug; one watcher a slug. To be called while services are created. */
+  /**
+   * Notifies the watcher of written and removed rows in each organization's dataset of this slug. One watcher per slug. Call it
+   * during the creation of services.
+   */
   watch(slug: string, watcher: RowWatcher): void
-  /** Throws what a guard throws. `receivedAt`: of the event that the rows were made of; absent: they come from no event. */
+  /** Throws the error of a guard. `receivedAt` is the receipt of the rows' event. Absent for rows without an event. */
   requireWritable(organization: string, rows: readonly Readonly<Record<string, Json>>[], receivedAt?: string): Promise<void>
 }
 
@@ -72,13 +84,13 @@ export type RowGuard = (
 
 export const RowGuards = defineExtensionPoint<RowGuard>({ id: "datasets.row-guards" })
 
-/** A dataset that is written through here and nowhere else. */
+/** A reserved dataset, writable only through this interface. */
 export interface ReservedDataset {
   ensure(work: UnitOfWork, organization: Owner, fields: Partial<NewDataset>): Promise<{ slug: string; created: boolean }>
   write(work: UnitOfWork, row: Omit<RowToWrite, "dataset" | "scope">): RowResult | Promise<RowResult>
-  /** Stages that a row goes, where it is still there. `received_at`: of the event that made it. */
+  /** Stages the removal of a row if it still exists. `received_at` is the receipt of the row's event. */
   remove(work: UnitOfWork, organization: Owner, row: { readonly id: string; readonly received_at: string }): void
-  /** The same of the row that a write of these values by this key made. `values`: those of the key, and of its scope. */
+  /** Stages the removal of a keyed row. `values` contains the values of the key and of its scope. */
   removeByKey(work: UnitOfWork, organization: Owner, row: KeyedRow): Promise<void>
 }
 
@@ -98,7 +110,7 @@ export interface DatasetsDeps {
   readonly guards: readonly RowGuard[]
   readonly followers: readonly RowFollower[]
   readonly reservations: Reservations
-  /** Rows that a read may go through without an index. */
+  /** Maximum rows scanned by a read without an index. */
   readonly maxScannedRows: number
 }
 
@@ -118,7 +130,7 @@ export function createDatasets({
   const rowsOf = (organization: string) => store.open(RowsCollection, organization)
   const scans = new RowScans(clock, maxScannedRows)
 
-  /** Of reserved datasets: the column that their key counts within. */
+  /** Scope columns of the keys of reserved datasets. */
   const scopes = new Map<string, string>()
   function refuseReserved(slug: string): void {
     const refusal = reservations.refusal(slug)
@@ -191,7 +203,7 @@ export function createDatasets({
   }
 }
 
-/** The id follows from the slug, which never changes: the same dataset made twice at once is one. */
+/** Derives the ID from the fixed slug, so concurrent creations result in one dataset. */
 function newDataset(organization: string, slug: string, fields: NewDataset, now: number): Dataset {
   const at = timestamp(now)
   return {

@@ -1,4 +1,4 @@
-// Rows as text: CSV (RFC 4180) for people and spreadsheets, NDJSON for programs. Streamed, a chunk of rows at a time.
+// Exports rows as CSV (RFC 4180) for spreadsheets and as NDJSON for programs. Output is streamed in chunks of rows.
 import type { Json } from "#core"
 import { withBlanks } from "./blank-columns.ts"
 import type { Row } from "./collections.ts"
@@ -6,7 +6,7 @@ import { nameOfColumn, ownFields } from "./row-query.ts"
 
 const chunkLength = 64 * 1_024
 
-/** One JSON object a line: values exactly as stored, and blank columns as `blanks` has them. */
+/** Yields one JSON object per line, with stored values unchanged and `blanks` for missing columns. */
 export async function* ndjson(rows: AsyncIterable<Row>, blanks: ReadonlyMap<string, "" | null>): AsyncIterable<string> {
   let chunk = ""
   for await (const { id, values, created_at, updated_at } of rows) {
@@ -18,10 +18,10 @@ export async function* ndjson(rows: AsyncIterable<Row>, blanks: ReadonlyMap<stri
   if (chunk) yield chunk
 }
 
-/** Excel reads a CSV file as UTF-8 if it starts with this mark. */
+/** Excel reads a CSV file as UTF-8 if the file starts with this mark. */
 export const byteOrderMark = "\uFEFF"
 
-/** A header, then a line a row: its id and times, then the columns. `opening` stands before the header. */
+/** Yields a header and one line per row: ID, times, columns. `opening` precedes the header. */
 export async function* csv(rows: AsyncIterable<Row>, columns: readonly string[], opening: string): AsyncIterable<string> {
   const header = [...ownFields, ...columns.map(nameOfColumn)]
   let chunk = `${opening}${header.map((name) => cell(name)).join(",")}\r\n`
@@ -39,8 +39,8 @@ export async function* csv(rows: AsyncIterable<Row>, columns: readonly string[],
 const skipped = /^[\u0000-\u0020;]+/
 
 /**
- * Text that a spreadsheet would run as a formula gets a ' in front; phone numbers and negative numbers are left alone. A
- * spreadsheet skips control characters, and in many countries takes an unquoted semicolon for the end of a cell.
+ * Prefixes text with ' if a spreadsheet would run it as a formula. Phone numbers and negative numbers stay unchanged.
+ * Spreadsheets skip control characters, and in many countries read an unquoted semicolon as the end of a cell.
  */
 function cell(value: Json | undefined): string {
   if (value === undefined || value === null) return ""

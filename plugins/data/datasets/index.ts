@@ -1,4 +1,4 @@
-// Datasets: tables of rows that pipelines and callers write, and that people query and export.
+// Datasets: tables of rows. Pipelines and callers write the rows, and people query and export them.
 import { z } from "zod"
 import { CacheInvalidation, Clock, definePlugin, type Json, Live, Store } from "#core"
 import type { RehearsalContext } from "#core/engine"
@@ -56,7 +56,7 @@ export default definePlugin({
   },
 })
 
-/** The rows that a rehearsal of pipelines left behind. */
+/** Returns the rows written during a rehearsal of pipelines. */
 async function rehearsedRows({ call }: RehearsalContext, slug: string): Promise<{ id: string; values: Record<string, Json> }[]> {
   const rows: { id: string; values: Record<string, Json> }[] = []
   let cursor = ""

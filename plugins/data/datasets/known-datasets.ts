@@ -1,12 +1,12 @@
-// What a node keeps in memory of the datasets it writes to, so that writing a row waits for nothing. Dropped when a
-// dataset changes anywhere; what rows teach about columns is added as their commits succeed.
+// Caches written datasets in memory, so row writes need no reads. A change of a dataset on any node removes it from the cache.
+// New columns are added after their commits.
 import { allKeys, type CacheInvalidation, type Clock, type Store, type UnitOfWork } from "#core"
 import { datasetsTopic, keyOf, maxColumns } from "./collections.ts"
 import type { ColumnType } from "./column-types.ts"
 import { type Dataset, DatasetsCollection } from "./dataset.ts"
 
 const maxKnown = 10_000
-/** Milliseconds that one event's staging of a new column keeps others from staging it too. */
+/** Milliseconds during which one event's staged column keeps other events from staging it again. */
 const claimMs = 1_000
 
 export class CachedDataset {
@@ -15,7 +15,7 @@ export class CachedDataset {
   readonly slug: string
   readonly archived: boolean
   key: string | null
-  /** Whether rows without a key are, or may be, among its rows. */
+  /** True if the dataset has, or may have, rows without a key. */
   unkeyed: boolean
   readonly #types = new Map<string, Set<ColumnType>>()
   readonly #claims = new Map<string, number>()
@@ -34,7 +34,7 @@ export class CachedDataset {
     return this.#types.get(name)?.has(type) === true
   }
 
-  /** Stages that a column holds a type, unless another event is at it or there are too many columns to list. */
+  /** Stages a new type of a column. Skips it if another event stages it, or if the dataset has the maximum number of columns. */
   learn(work: UnitOfWork, name: string, type: ColumnType, now: number): void {
     if (this.#types.size >= maxColumns && !this.#types.has(name)) return
     const claim = `${type} ${name}`
@@ -73,7 +73,7 @@ export class DatasetCache {
     return this.#cached.get(keyOf(organization, slug))
   }
 
-  /** undefined when there is none; that is not kept, so one made now is found at once. */
+  /** Returns undefined for a missing dataset, without caching the absence. A new dataset is therefore found at once. */
   load(organization: string, slug: string): Promise<CachedDataset | undefined> {
     const key = keyOf(organization, slug)
     const under = this.#loading.get(key)

@@ -1,8 +1,7 @@
-// Which row a write is about, and when it was written: derived, so that a retry and a replay write the same row at the
-// same position, not another one. Pure.
+// Derives the ID and position of a row write, so a retry or replay writes the same row at the same position. Pure.
 import { AppError, derivedUuid, derivedUuidInOrder, type Json } from "#core"
 
-/** Where a row comes from: the execution (or call) that first wrote it, the step in it, the item in the step. */
+/** Origin of a row: the execution (or call) that first wrote it, the step, and the item in the step. */
 export interface RowOrigin {
   /** UUIDv7. */
   readonly executionId: string
@@ -10,11 +9,14 @@ export interface RowOrigin {
   readonly itemIndex: number
   /** RFC 3339 in UTC with milliseconds. */
   readonly receivedAt: string
-  /** Slug; absent where no pipeline wrote it. */
+  /** Slug. Absent if the row was not written by a pipeline. */
   readonly pipeline?: string
 }
 
-/** UUIDv8 of organization, dataset and key, and of the scope's value where there is one. 42 and "42" are one key: forms send text where programs send numbers. */
+/**
+ * UUIDv8 of organization, dataset, key and optional scope value. 42 and "42" are the same key, because forms send text and
+ * programs send numbers.
+ */
 export function keyedRowId(
   organization: string,
   dataset: { id: string; slug: string },
@@ -42,25 +44,25 @@ export function rowIdOf(organization: string, datasetId: string, key: string, wi
   return within === undefined ? derivedUuid(organization, datasetId, key) : derivedUuid(organization, datasetId, within, key)
 }
 
-/** Ordered as its execution is: the time prefix of its UUIDv7. */
+/** Sorts like the execution, by the time prefix of its UUIDv7. */
 export function unkeyedRowId({ executionId, stepId, itemIndex }: RowOrigin): string {
   return derivedUuidInOrder(executionId, stepId, String(itemIndex))
 }
 
-/** For the rows of one call: sorted by id, they have the order of the call. */
+/** IDs for the rows of one call. They sort in the order of the call. */
 export function batchRowId(origin: RowOrigin): string {
   const id = unkeyedRowId(origin)
   // The twelve bits after the version of the UUID.
   return id.slice(0, 15) + origin.itemIndex.toString(16).padStart(3, "0") + id.slice(18)
 }
 
-/** Comparable as text. `ordinal` tells the keyed writes of one execution apart: the later one is the newer. */
+/** Comparable as text. `ordinal` orders the keyed writes of one execution: a later write is newer. */
 export function positionOf({ receivedAt, executionId }: RowOrigin, ordinal: number): string {
   const position = `${receivedAt} ${executionId}`
   return ordinal === 0 ? position : `${position} ${String(ordinal).padStart(6, "0")}`
 }
 
-/** The execution (or call) that wrote a row last; rows without a key do not tell. */
+/** Returns the execution (or call) of the last write. Rows without a key do not record it. */
 export function executionOf({ position }: { readonly position?: string }): string | undefined {
   return position?.split(" ", 2)[1]
 }

@@ -1,5 +1,5 @@
-// Which part of what is asked of rows the store's indexes answer: conditions on `created_at` and `id`, values of the key
-// column where every row has one (its id follows from it), and the order of `created_at`. Pure.
+// Splits a row query into the parts with and without an index. Indexes serve conditions on `created_at` and `id`, and the order
+// of `created_at`. They also serve key values if every row has a key, because the ID is derived from the key. Pure.
 import type { Filter, Json } from "#core"
 import type { Sort } from "#core/engine"
 import type { Dataset } from "./dataset.ts"
@@ -7,21 +7,21 @@ import { rowIdOf } from "./row-identity.ts"
 import { columnOf, nameOfColumn } from "./row-query.ts"
 
 export interface ServedQuery {
-  /** What an index narrows the rows by; every row that the filter lets through is among them. */
+  /** Conditions with an index. Every match of the filter also matches them. */
   readonly narrowing: Filter
-  /** Whether that leaves a few rows, named one by one. */
+  /** True if the conditions name a few rows by ID. */
   readonly byId: boolean
-  /** Columns that no index serves, in the order in which they are asked for. */
+  /** Columns without an index, in the order of the query. */
   readonly unserved: readonly { readonly field: "filter" | "sort"; readonly column: string }[]
 }
 
 type Condition = Filter[string]
 
-/** The store narrows by a list of values up to here. */
+/** Maximum number of listed values in a condition with an index. */
 const maxListed = 200
 const ranges = ["$eq", "$in", "$gt", "$gte", "$lt", "$lte"]
 
-/** `scope`: the column that the dataset's key counts within, where there is one. */
+/** `scope`: the scope column of the dataset's key, if there is one. */
 export function servedQuery(organization: string, dataset: Dataset, filter: Filter, sort: Sort, scope?: string): ServedQuery {
   const unserved: { field: "filter" | "sort"; column: string }[] = []
   const narrowing: Filter[] = [{ dataset_id: dataset.id }]
@@ -40,7 +40,7 @@ export function servedQuery(organization: string, dataset: Dataset, filter: Filt
       narrowing.push({ id: condition })
     } else if (!alternative && path === keyPath && values?.every(isKeyValue) && (scope === undefined || within)) {
       byId = true
-      // Rows of earlier versions were known by the key alone.
+      // Earlier versions derived the ID from the key alone.
       const scopes = [undefined, ...(within ?? []).map(String)]
       narrowing.push({
         id: { $in: values.flatMap((value) => scopes.map((candidate) => rowIdOf(organization, dataset.id, String(value), candidate))) },
@@ -51,14 +51,14 @@ export function servedQuery(organization: string, dataset: Dataset, filter: Filt
   return { narrowing: { $and: narrowing }, byId, unserved }
 }
 
-/** Whether the key is asked for as well, so that a condition on its scope is served with it. */
+/** Returns true if the filter also names the key. A condition on the scope then has an index. */
 function byKeyWithin(matches: readonly KeyCondition[], keyPath: string | undefined): boolean {
   return matches.some(
     ({ path, condition, alternative }) => !alternative && path === keyPath && valuesOf(condition)?.every(isKeyValue) === true,
   )
 }
 
-/** Columns to filter by in a dataset of any size. */
+/** Columns available for filters in a dataset of any size. */
 export function indexedColumns(dataset: Dataset, scope?: string): string[] {
   const key = dataset.key === null ? "" : nameOfColumn(dataset.key)
   const keys = hasKeyedIds(dataset) ? [scope === undefined ? key : `${nameOfColumn(scope)} with ${key}`] : []
@@ -72,7 +72,7 @@ function hasKeyedIds({ key, unkeyed }: Dataset): boolean {
 interface KeyCondition {
   readonly path: string
   readonly condition: Condition
-  /** One of several under `$or`, which no index serves. */
+  /** True for a condition under `$or`, which has no index. */
   readonly alternative: boolean
 }
 
@@ -89,7 +89,7 @@ function isRange(condition: Condition): boolean {
   return operators === undefined || Object.keys(operators).some((operator) => ranges.includes(operator))
 }
 
-/** The values that a condition names, where it is equality with one or some; undefined otherwise, and where there are too many. */
+/** Returns the values of an equality condition. Returns undefined for other conditions, and for more than `maxListed` values. */
 function valuesOf(condition: Condition): Json[] | undefined {
   const operators = operatorsOf(condition)
   if (operators === undefined) return [condition as Json]
@@ -98,14 +98,14 @@ function valuesOf(condition: Condition): Json[] | undefined {
   return Array.isArray(values) && values.length <= maxListed ? values : undefined
 }
 
-/** undefined where a condition is a plain value. */
+/** Returns undefined if a condition is a plain value. */
 function operatorsOf(condition: Condition): Readonly<Record<string, unknown>> | undefined {
   if (typeof condition !== "object" || condition === null || Array.isArray(condition)) return undefined
   const keys = Object.keys(condition)
   return keys.length > 0 && keys.every((key) => key.startsWith("$")) ? (condition as Record<string, unknown>) : undefined
 }
 
-/** What a keyed row can hold in its key column (row-identity.ts). */
+/** Returns true for valid values of a key column (row-identity.ts). */
 function isKeyValue(value: Json): boolean {
   return typeof value === "number" || typeof value === "boolean" || (typeof value === "string" && value !== "")
 }

@@ -1,5 +1,5 @@
-// The live channels `datasets:<slug>`: rows as they are written and deleted. Nothing is made for a table that nobody
-// looks at, and nothing is kept: a client that lost its connection is told so, and reads the rows again.
+// The live channels `datasets:<slug>`: written and deleted rows. Messages exist only for tables with subscribers, and are not
+// stored. After a lost connection, the client is notified and reads the rows again.
 import { defineChannel, defineExtensionPoint, type Json, type Live, type UnitOfWork } from "#core"
 import type { RowOrigin } from "./row-identity.ts"
 
@@ -36,15 +36,15 @@ export interface FollowedRow {
   /** Slug. */
   readonly dataset: string
   readonly row_id: string
-  /** As given; not to be changed. */
+  /** Values of the write. Do not change them. */
   readonly values: Readonly<Record<string, Json>>
   readonly origin: RowOrigin
-  /** Keeps the row. */
+  /** Unit of work that stores the row. */
   readonly work: UnitOfWork
 }
 
-/** Runs where a row is staged, with every event: must be fast, and neither wait nor throw. Its commit may still be refused. */
+/** Runs for every staged row, during the event. Must be fast, and must not wait or throw. The commit may still fail. */
 export type RowFollower = (row: FollowedRow) => void
 
-/** Receivers of rows as they are written, of any dataset without a reservation. */
+/** Receivers of written rows, for all datasets without a reservation. */
 export const RowFollowers = defineExtensionPoint<RowFollower>({ id: "datasets.row-followers" })

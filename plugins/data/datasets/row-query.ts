@@ -1,5 +1,5 @@
-// What callers may ask of rows: `filter`, JSON in the storage's filter subset over columns, and `sort`, a column with `-`
-// in front for descending. Both are turned into what the store takes; pure.
+// Parses callers' row queries for the store. `filter` is JSON in the storage's filter subset over columns. `sort` is a column,
+// with the prefix `-` for descending order. Pure.
 import { AppError, type Filter, type Json } from "#core"
 import { roundedInteger, type Sort } from "#core/engine"
 import type { Row } from "./collections.ts"
@@ -7,7 +7,7 @@ import { problemOfName } from "./row-values.ts"
 
 const columnPrefix = "values."
 
-/** `{"budget":{"$gte":1000}}` and so on, over documents; empty text is not a filter. Throws `invalid_argument`. */
+/** Parses a filter such as `{"budget":{"$gte":1000}}`. Empty text means no filter. Throws `invalid_argument`. */
 export function readFilter(text: string): Filter {
   if (text.trim() === "") return {}
   let parsed: Json
@@ -32,7 +32,7 @@ export function readSort(text: string): Sort {
   return { [pathOf(descending ? text.slice(1) : text, "sort")]: descending ? -1 : 1 }
 }
 
-/** Objects and lists have no order that a page could go on from. Throws `invalid_argument` where a row was sorted by one. */
+/** Throws `invalid_argument` if a row's sort value is an object or a list. They have no order for the next page. */
 export function refuseUnordered(sort: Sort, rows: readonly Row[]): void {
   for (const path of Object.keys(sort)) {
     const row = rows.find((candidate) => !isOrdered(candidate, path.split(".")))
@@ -45,7 +45,7 @@ function isOrdered(value: unknown, [step, ...rest]: readonly string[]): boolean 
   return step !== undefined && !Array.isArray(value) && isOrdered((value as Record<string, unknown>)[step], rest)
 }
 
-/** The name that callers know a path of a row by. */
+/** Returns the callers' name for a path in a row. */
 export function columnOf(path: string): string {
   return path.startsWith(columnPrefix) && !isQualified(path) ? path.slice(columnPrefix.length) : path
 }
@@ -67,7 +67,7 @@ function columnsOnly(input: Json | undefined, level: number): Filter {
   return filter
 }
 
-/** An own field, a column, or a dotted path into a column. `id` is the own field, `values.id` the column. */
+/** Returns the path of an own field, a column, or a dotted path into a column. `id` is the own field, `values.id` the column. */
 function pathOf(name: string, field: string): string {
   if (isOwnField(name)) return name
   for (const part of name.split(".")) {
@@ -84,7 +84,7 @@ function refusal(field: string, message: string): AppError {
   })
 }
 
-/** Names of a row's own fields, and of columns with the same name. Senders often have a column `id` or `created_at`. */
+/** Names of a row's own fields. Senders often have columns with the same names. */
 export const ownFields = ["id", "created_at", "updated_at"] as const
 const own: ReadonlySet<string> = new Set(ownFields)
 
@@ -92,15 +92,18 @@ function isOwnField(name: string): boolean {
   return own.has(name)
 }
 
-/** `values.id` for the column `id`: filters, sorts and CSV say so. Other columns keep their name. No column name holds a dot. */
+/**
+ * Returns `values.id` for the column `id`, as in filters, sorts and CSV. Other columns keep their name. Column names contain no
+ * dots.
+ */
 export function nameOfColumn(column: string): string {
   return own.has(column) ? `values.${column}` : column
 }
 
-/** `values.id`, a path into that column, or the same below a column `values`: `values.values.id`. */
+/** Matches `values.id` and paths into that column. Below a column `values`, matches `values.values.id`. */
 const qualified = new RegExp(`^values\\.(?:values\\.)*(?:${ownFields.join("|")})(?:\\.|$)`)
 
-/** Returns true if the name says that it means a column, as `values.id` does. */
+/** Returns true if the name explicitly refers to a column, like `values.id`. */
 function isQualified(name: string): boolean {
   return qualified.test(name)
 }

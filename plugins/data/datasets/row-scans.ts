@@ -1,5 +1,5 @@
-// Keeps reads of rows from going through a large dataset one by one: what no index serves is allowed only where the
-// indexes leave few enough rows. How many they leave is counted up to the bound, and remembered for a while.
+// Bounds scans of large datasets. An unindexed condition is allowed only if the indexes leave few rows. The number of these rows
+// is counted up to the bound, and cached for a while.
 import { AppError, type Clock, type Collection, type Filter } from "#core"
 import type { Sort } from "#core/engine"
 import { blanksOf, findingBlanks } from "./blank-columns.ts"
@@ -27,13 +27,13 @@ export class RowScans {
   readonly #most: number
   readonly #counted = new Map<string, Counted>()
 
-  /** `most`: rows that a read may go through without an index. */
+  /** `most`: maximum rows scanned by a read without an index. */
   constructor(clock: Clock, most: number) {
     this.#clock = clock
     this.#most = most
   }
 
-  /** What the store is to be asked; throws `invalid_argument` for text that says nothing of rows, and for too long a read. */
+  /** Returns the store's query. Throws `invalid_argument` for an invalid filter or sort, and for a scan above the bound. */
   async query(
     rows: Collection<Row>,
     organization: string,

@@ -1,10 +1,10 @@
-// What a row may hold: checked once, so that both storage drivers give back exactly what they were given. Pure.
+// Validates row values, so both storage drivers return exactly the written values. Pure.
 import { AppError, type Json } from "#core"
 
 const maxLevels = 100
 export const maxNameLength = 256
 
-/** Throws `invalid_argument` naming the column. `levels` counts nested objects and lists. */
+/** Throws `invalid_argument` with the column's name. `levels` counts nested objects and lists. */
 export function checkValues(values: Readonly<Record<string, Json>>): void {
   for (const name in values) {
     if (!isSound(name)) throw refusal(name, `The column name ${quoted(name)} ${problemOfName(name)}.`)
@@ -15,11 +15,11 @@ export function checkValues(values: Readonly<Record<string, Json>>): void {
   }
 }
 
-/** Names found to do: a dataset's rows have the same few. */
+/** Cache of valid names: a dataset's rows repeat the same few names. */
 const sound = new Set<string>()
 const maxSound = 10_000
 
-/** Returns true if the name can be a column. */
+/** Returns true for a valid column name. */
 export function isSound(name: string): boolean {
   if (sound.has(name)) return true
   if (problemOfName(name) !== undefined) return false
@@ -28,7 +28,7 @@ export function isSound(name: string): boolean {
   return true
 }
 
-/** undefined when the name will do. */
+/** Returns undefined for a valid name. */
 export function problemOfName(name: string): string | undefined {
   if (name === "") return "is empty"
   if (name.includes(".")) return "holds a dot; write it with _"
@@ -48,7 +48,7 @@ function problemOfValue(value: Json | undefined, level: number): string | undefi
   return Array.isArray(value) ? problemOfList(value, level + 1) : problemOfObject(value, level + 1)
 }
 
-/** Of a name inside a value, where more names will do than of columns. */
+/** Checks a name inside a value. More names are valid here than for columns. */
 function problemOfKey(key: string): string | undefined {
   if (key.includes("\0")) return "holds a NUL character"
   if (key === "__proto__") return "is reserved"

@@ -1,5 +1,5 @@
-// Stages the write of a row: the hot path of every pipeline that captures records. Synchronous once the dataset is
-// known; reads nothing, and tells the dataset only what is new about it.
+// Stages row writes: the hot path of every capturing pipeline. Synchronous once the dataset is in memory. Reads nothing, and
+// updates the dataset only with new facts.
 import { AppError, type CacheInvalidation, type Json, type RowResult, type UnitOfWork } from "#core"
 import { datasetsTopic, keyOf, type Row, RowsCollection } from "./collections.ts"
 import { typeOfValue } from "./column-types.ts"
@@ -12,27 +12,27 @@ export interface RowToWrite {
   readonly organization: { readonly id: string; readonly slug: string }
   /** A slug, or `<org-slug>.<dataset-slug>`. */
   readonly dataset: string
-  /** Column to upsert by; absent: a new row. */
+  /** Column to upsert by. Absent: a new row. */
   readonly key?: string | undefined
-  /** Column that the key counts within: rows of the same key and another value of it are other rows. */
+  /** Scope column of the key: the same key with another scope value is another row. */
   readonly scope?: string | undefined
-  /** In place of the id that follows from the key, or from the origin. */
+  /** Replaces the ID derived from the key or the origin. */
   readonly id?: string | undefined
-  /** Not to be changed after. */
+  /** Do not change the values afterwards. */
   readonly values: Record<string, Json>
   readonly origin: RowOrigin
 }
 
-/** What one unit of work has staged so far. */
+/** Staged changes of one unit of work. */
 interface Staged {
   keyedWrites: number
-  /** Key column by dataset id, of datasets that have none yet. */
+  /** First key columns of datasets without a key, by dataset ID. */
   keys?: Map<string, string>
-  /** Ids of datasets that are told of their first row without a key. */
+  /** IDs of datasets with a staged first row without a key. */
   unkeyed?: Set<string>
 }
 
-/** Told of changes to rows of one dataset, in the unit of work that makes them. Must neither wait nor throw. */
+/** Notified of changes to one dataset's rows, in their unit of work. Must not wait or throw. */
 export interface RowWatcher {
   written(work: UnitOfWork, organization: string, row: WatchedRow): void
   removed(work: UnitOfWork, organization: string, row: WatchedRow): void
@@ -40,7 +40,7 @@ export interface RowWatcher {
 
 export interface WatchedRow {
   readonly id: string
-  /** When its event was received, RFC 3339: its `created_at`, unless an earlier write made it. */
+  /** Receipt of the row's event, RFC 3339. Equals `created_at`, unless an earlier write created the row. */
   readonly received_at: string
 }
 
@@ -55,7 +55,7 @@ export class RowWriter {
     this.#invalidation = invalidation
   }
 
-  /** A promise only while the dataset is not known yet. Throws AppError for a row that cannot be stored. */
+  /** Returns a promise only if the dataset is not in memory. Throws AppError for an invalid row. */
   write(work: UnitOfWork, row: RowToWrite): RowResult | Promise<RowResult> {
     const slug = resolveReference(row.dataset, row.organization.slug)
     const dataset = this.#datasets.peek(row.organization.id, slug)
@@ -66,7 +66,7 @@ export class RowWriter {
     this.#watchers.set(slug, watcher)
   }
 
-  /** `optional`: one that is gone already does not refuse the commit. */
+  /** `optional`: a missing row does not fail the commit. */
   remove(work: UnitOfWork, organization: string, slug: string, row: WatchedRow, options: { optional?: boolean } = {}): void {
     work.in(RowsCollection, organization).remove(row.id, options)
     this.#watchers.get(slug)?.removed(work, organization, row)
@@ -118,7 +118,7 @@ export class RowWriter {
     return { row_id: doc.id, dataset_slug: slug }
   }
 
-  /** Fixes the dataset's key column with its first keyed write. Of two that differ and race, one commit is `aborted`. */
+  /** Sets the dataset's key column on its first keyed write. If two different keys race, one commit is `aborted`. */
   #holdKey(work: UnitOfWork, dataset: CachedDataset, key: string, staged: Staged): void {
     if (dataset.key === key) return
     const rowKey = dataset.key ?? staged.keys?.get(dataset.id)
@@ -143,7 +143,10 @@ export class RowWriter {
     })
   }
 
-  /** With every row until one is committed: the dataset's description of its rows must hold even if other writes fail. */
+  /**
+   * Staged with every unkeyed row until the first commit, because other commits may fail. The dataset must describe its rows
+   * correctly.
+   */
   #noteUnkeyed(work: UnitOfWork, dataset: CachedDataset): void {
     const staged = this.#stagedIn(work)
     staged.unkeyed ??= new Set()

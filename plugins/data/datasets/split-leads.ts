@@ -1,10 +1,9 @@
-// The rule split-leads-dataset: leads of one customer that land in several datasets, because pipelines
-// that capture leads write to different ones. It takes several documents to see it: a save looks at those that are
-// stored, `validate` at the files beside each other.
+// The rule split-leads-dataset: an organization's lead pipelines write to different datasets. The rule needs several documents. A
+// save compares the stored documents, and `validate` compares the given files.
 import type { CrossDocumentRule, LintedDocument } from "#core/engine"
 import { personColumn } from "./person-columns.ts"
 
-/** Returns true if a column name announces mail addresses or phone numbers. */
+/** Returns true if a column name refers to email addresses or phone numbers. */
 function namesPerson(name: string): boolean {
   const { field } = personColumn(name)
   return field === "email" || field === "phone"
@@ -14,9 +13,9 @@ function namesPerson(name: string): boolean {
 export interface RecordWriter {
   readonly slug: string
   readonly upserts: readonly { readonly dataset: string; readonly key: string }[]
-  /** Names of the datasets it writes to, all qualified by their organization or none. */
+  /** Names of written datasets, either all with their organization or all without. */
   readonly targets: readonly string[]
-  /** The document's steps and schema, from which its writes without a key are known. */
+  /** Steps and schema of the document. They show writes without a key. */
   readonly pipeline: readonly Readonly<Record<string, unknown>>[]
   readonly request_schema: unknown
 }
@@ -24,13 +23,13 @@ export interface RecordWriter {
 /** A pipeline that captures leads. */
 export interface LeadCapture {
   readonly slug: string
-  /** The datasets that it writes leads into, as it names them. */
+  /** Lead datasets, with their names in the document. */
   readonly datasets: readonly string[]
-  /** The same among the targets of its writer. */
+  /** The same datasets, with their names in the writer's targets. */
   readonly targets: readonly string[]
 }
 
-/** undefined where it keeps no emails: what it writes are not leads. */
+/** Returns undefined if the pipeline stores no emails or phone numbers: its rows are not leads. */
 export function leadCapture(writer: RecordWriter): LeadCapture | undefined {
   const datasets = leadDatasets(writer)
   const bare = new Set(datasets.map(bareDataset))
@@ -38,7 +37,7 @@ export function leadCapture(writer: RecordWriter): LeadCapture | undefined {
   return targets.length === 0 ? undefined : { slug: writer.slug, datasets, targets }
 }
 
-/** Datasets keyed by email or phone, and those whose unkeyed rows may hold either. */
+/** Returns datasets keyed by email or phone, and datasets whose unkeyed rows may contain either. */
 function leadDatasets({ upserts, pipeline, request_schema }: RecordWriter): string[] {
   const properties = propertiesOf(request_schema)
   const isPersonal = (name: string) => namesPerson(name) || (properties[name] as { format?: unknown } | undefined)?.format === "email"
@@ -46,7 +45,7 @@ function leadDatasets({ upserts, pipeline, request_schema }: RecordWriter): stri
   const unkeyed = pipeline.flatMap(({ type, key, row, dataset_slug }) => {
     if (type !== "dataset.write" || key !== undefined || typeof dataset_slug !== "string") return []
     const columns = Object.keys(typeof row === "object" && row !== null ? row : properties)
-    // Without a row and a schema the columns come from the sender.
+    // Without a row and a schema, the sender determines the columns.
     return columns.length === 0 || columns.some(isPersonal) ? [dataset_slug] : []
   })
   return [...new Set([...keyed, ...unkeyed])]
@@ -57,10 +56,13 @@ function propertiesOf(schema: unknown): Readonly<Record<string, unknown>> {
   return typeof properties === "object" && properties !== null ? (properties as Record<string, unknown>) : {}
 }
 
-/** Others that are named one by one. */
+/** Maximum number of other pipelines named in the message. */
 const maxListed = 5
 
-/** What a save is told; of `others`, the further active pipelines that capture leads, `saved` is left out. undefined where all is well. */
+/**
+ * Returns the warning for a save, or undefined without a conflict. `others` are the active lead pipelines; `saved` is ignored
+ * among them.
+ */
 export function splitLeadsWarning(
   saved: LeadCapture,
   others: readonly LeadCapture[],
@@ -87,12 +89,12 @@ export function splitLeadsWarning(
   return { rule: "split-leads-dataset", message }
 }
 
-/** `leads` of `acme.leads`. */
+/** Returns `leads` for `acme.leads`. */
 export function bareDataset(name: string): string {
   return name.slice(name.indexOf(".") + 1)
 }
 
-/** `leads` of `leads-2`. */
+/** Returns `leads` for `leads-2`. */
 function stemOf(dataset: string): string {
   return dataset.replace(/-\d+$/, "")
 }
@@ -119,13 +121,13 @@ export const splitLeads: CrossDocumentRule = {
   },
 }
 
-/** One that stands apart on purpose is apart from all. */
+/** An acknowledged document is excluded from all comparisons. */
 function captureOf({ slug, active, acknowledged, upserts, writesTo, pipeline, request_schema }: LintedDocument): LeadCapture | undefined {
   if (!active || acknowledged.includes("split-leads-dataset")) return undefined
   return leadCapture({ slug, upserts, pipeline, request_schema, targets: writesTo.map(bareDataset) })
 }
 
-/** The field of the first step that names the dataset. */
+/** Returns the first step field with the dataset's name. */
 function pointerOf({ pipeline }: LintedDocument, dataset: string | undefined): string {
   for (const [index, step] of pipeline.entries()) {
     const field = Object.keys(step).find((key) => step[key] === dataset)

@@ -1,4 +1,4 @@
-// Knowledge items with their versions, what waits to be read, and the index by which they are found.
+// Collections of knowledge items: versions, unread uploads, and the search index.
 import { z } from "zod"
 import { type Document, defineCollection, derivedUuid, jobRef, token } from "#core"
 import type { Knowledge } from "./knowledge.ts"
@@ -20,7 +20,7 @@ export interface StoredVersion extends Document {
   content_reason: string
   content_message: string
   source_url: string
-  /** Of the upload that it is made of. */
+  /** The upload with this version's content. */
   upload_id?: string
   bytes: number
   text: string
@@ -37,9 +37,9 @@ export const VersionCollection = defineCollection<StoredVersion>()({
   repairsText: true,
 })
 
-/** The beginning of a text that is long, so that a page of a search does not read the whole of each; `id` is the item's. */
+/** The beginning of a long text, so a page of search results does not read whole texts. `id` is the item's ID. */
 export interface StoredOpening extends Document {
-  /** Of whose text it is the beginning. */
+  /** Version of the text. */
   version: number
   text: string
 }
@@ -57,7 +57,7 @@ export function versionId(item: string, version: number): string {
   return derivedUuid("knowledge version", item, String(version))
 }
 
-/** What was uploaded, until it is read; `id` is the version's. */
+/** Uploaded bytes until they are read. `id` is the version's ID. */
 export interface StoredUpload extends Document {
   item_id: string
   base64: string
@@ -71,17 +71,17 @@ export const UploadCollection = defineCollection<StoredUpload>()({
   audit: "none",
 })
 
-/** A document that is uploaded by a link: in the bucket until it is read in. */
+/** A document uploaded by link. It is in the bucket until it is read. */
 export interface StoredFile extends Document {
   state: "awaited" | "receiving" | "uploaded" | "claimed"
-  /** Whose it is, once it is claimed. */
+  /** The item that claimed the document. */
   item_id: string
   bytes: number
-  /** Until when it may be uploaded and claimed. */
+  /** Deadline for the upload and the claim. */
   expires_at: string
-  /** The management link that the upload link ends with. */
+  /** Management link of the creator. The upload link ends with it. */
   link?: { manager_id: string; since: string }
-  /** The membership that the upload link ends with. */
+  /** Membership of the creator. The upload link ends with it. */
   member?: { home_id: string; user_id: string; since: string }
 }
 
@@ -93,10 +93,10 @@ export const FileCollection = defineCollection<StoredFile>()({
   audit: "none",
 })
 
-/** Which segments an organization's index has; `id` is the organization's. */
+/** List of an organization's index segments. `id` is the organization's ID. */
 export interface StoredIndex extends Document {
   segments: { id: string; count: number; parts: number }[]
-  /** Segments whose parts are stored one by one, and which no index has yet. */
+  /** Segments with parts in separate commits, before the index lists them. */
   unfinished?: { id: string; parts: number }[]
   revision: number
 }
@@ -126,7 +126,7 @@ export function partId(segment: string, part: number): string {
   return `${segment}:${part}`
 }
 
-/** An item that was deleted and may have entries in the index. */
+/** A deleted item that may still have index entries. */
 export interface StoredRemoval extends Document {}
 
 export const RemovalCollection = defineCollection<StoredRemoval>()({

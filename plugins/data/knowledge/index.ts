@@ -1,4 +1,4 @@
-// Knowledge: documents of an organization, read in and found by what they say.
+// Knowledge: documents of an organization with a text search.
 import { Clock, definePlugin, Ids, JobQueue, Store, token, UnitsOfWork } from "#core"
 import { Models } from "../../agents/models/index.ts"
 import {

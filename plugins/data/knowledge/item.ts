@@ -1,4 +1,4 @@
-// A knowledge item: its fields, and the operations that create, read, change and delete it.
+// The knowledge item resource: its fields, and the operations that create, read, change and delete items.
 import { z } from "zod"
 import { AppError, byId, defineResource, type ItemOf, OutgoingHttp, Uuid } from "#core"
 import { type ContentState, contentStates, type ItemType, itemTypes, KnowledgeToken } from "./collections.ts"
@@ -6,18 +6,18 @@ import type { Content } from "./knowledge.ts"
 
 const maxUrl = 2_048
 
-/** Fields of the service without those of answers. */
+/** Internal fields, absent from responses. */
 interface Hidden {
   content?: never
-  /** True if the caller gave the title. */
+  /** True if the caller set the title. */
   title_given: boolean
   /** The beginning of the latest text. */
   excerpt: string
-  /** Revision of the index that has the valid entry of the item. */
+  /** Revision of the index with the item's valid entry. */
   entry: number
   /** True if the index has an earlier state of the item. */
   index_due: boolean
-  /** True if the index has no vector of the item, because the model failed. */
+  /** True if the item has no vector in the index, because the model failed. */
   vector_due: boolean
 }
 
@@ -41,11 +41,11 @@ export const KnowledgeResource = defineResource<Hidden>()({
   word: "knowledge item",
   title: "KnowledgeItem",
   path: "/v1/knowledge",
-  // Versions have a collection of their own, and a deletion removes all texts at once.
+  // Versions have their own collection, and a deletion removes all texts at once.
   history: false,
   collection: {
     name: "knowledge_items",
-    // The audit log stores sizes alone: deleted texts have no copy.
+    // The audit log stores only sizes, so it has no copies of deleted texts.
     audit: "size",
     indexes: [
       { fields: ["category", "id"] },
@@ -154,7 +154,7 @@ interface GivenContent {
   readonly url?: string | undefined
 }
 
-/** Returns undefined without a content. Throws `invalid_argument` for two contents, and for a form of another type. */
+/** Returns undefined without content. Throws `invalid_argument` for several contents, and for content in a form of another type. */
 function contentOf({ type = "markdown", content, content_base64, upload_id, url }: GivenContent): Content | undefined {
   const given = Object.entries({ content, content_base64, upload_id, url }).filter(([, value]) => value !== undefined)
   if (given.length > 1) throw refused(given[1]?.[0] ?? "content", "give the content in one way: content, content_base64, upload_id or url")

@@ -1,4 +1,4 @@
-// The jobs of knowledge: reading a version in, and keeping the index up to date.
+// Jobs of knowledge: reading versions, and updating the index.
 import { defineJob } from "#core"
 import { dropFileRef, indexRef, readRef } from "./collections.ts"
 import { IndexerToken } from "./indexing/indexer.ts"
@@ -7,7 +7,7 @@ import { Uploads } from "./uploads/uploads.ts"
 
 export const readVersion = defineJob(readRef, {
   summary: "Read a version of a knowledge item in.",
-  // The key is the host that a document is fetched from.
+  // The key is the host of the document's URL.
   limitsKeys: true,
   inject: { reading: Reading },
   run: ({ payload, deps, organization = "", work, signal, last }) =>
@@ -23,7 +23,7 @@ export const dropUpload = defineJob(dropFileRef, {
 
 export const indexKnowledge = defineJob(indexRef, {
   summary: "Index the knowledge items of an organization that were changed.",
-  // One at a time, so that what comes meanwhile is indexed together.
+  // One job at a time: changes during a run are indexed together in the next run.
   slots: 1,
   inject: { indexer: IndexerToken },
   async run({ payload, deps, organization = "", work, log }) {

@@ -1,4 +1,4 @@
-// The service behind knowledge items: made and changed here, read in by a job, each content a version of its own.
+// Service for knowledge items. Creates and changes items; a job reads their contents. Each content is a new version.
 import { type Changes, Clock, type Deps, JobQueue, Store, timestamp, type UnitOfWork } from "#core"
 import {
   type ItemType,
@@ -19,18 +19,18 @@ export interface KnowledgeDeps extends Deps<typeof Knowledge.inject> {
   readonly settings: KnowledgeSettings
 }
 
-/** What is to be read in: bytes, what was uploaded before, or the URL where they are. */
+/** Content to read: bytes, an earlier upload, or a URL. */
 export type Content = { readonly type: ItemType } & ({ readonly bytes: Buffer } | { readonly upload: string } | { readonly url: string })
 
 export type ItemFields = Pick<StoredItem, "title" | "description" | "category">
 
-/** What became of reading a version. */
+/** Result of reading a version. */
 export type Read =
   | { readonly ok: true; readonly type: ItemType; readonly title: string; readonly text: string; readonly bytes: number }
   | { readonly ok: false; readonly reason: string; readonly message: string }
 
 const excerptCharacters = 2_000
-/** Of a text, where words of a search are marked. */
+/** Searches mark words only in this many characters of a text. */
 const openingCharacters = 8_000
 
 export class Knowledge {
@@ -45,7 +45,7 @@ export class Knowledge {
     return KnowledgeResource.items.find(this.#deps.store, organization, id)
   }
 
-  /** As `find`; throws `not_found`. */
+  /** Like `find`, but throws `not_found`. */
   require(organization: string, id: string): Promise<StoredItem> {
     return KnowledgeResource.items.require(this.#deps.store, organization, id)
   }
@@ -54,12 +54,12 @@ export class Knowledge {
     return this.#deps.store.open(VersionCollection, organization).get(versionId(item, version))
   }
 
-  /** The text of the latest version that was read; empty where none was. */
+  /** Returns the text of the latest read version, or "" if no version was read. */
   async text(organization: string, { id, content_version }: StoredItem): Promise<string> {
     return content_version === 0 ? "" : ((await this.version(organization, id, content_version))?.text ?? "")
   }
 
-  /** The beginnings of those texts, as far as searches mark words in them, in the order of the items. */
+  /** Returns the beginnings of the items' texts in the order of the items, up to the length in which searches mark words. */
   async openings(organization: string, items: readonly StoredItem[]): Promise<string[]> {
     const { store } = this.#deps
     const long = items.filter(({ characters }) => characters > openingCharacters)
@@ -86,7 +86,7 @@ export class Knowledge {
     return { ...unread(content, 1), ...empty, title_given: title !== "" }
   }
 
-  /** Stages the version of a new content. Returns fields of the item. The earlier text stays until the new version is read. */
+  /** Stages a version with new content. Returns fields of the item. The earlier text stays until the new version is read. */
   async update(
     work: UnitOfWork,
     organization: string,
@@ -101,7 +101,7 @@ export class Knowledge {
       await this.#stageVersion(work, organization, item.id, version, content)
       const before = version - settings.max_versions
       const old = { item_id: item.id, version: { $lte: before } }
-      // The text that is shown stays, also where no version since could be read.
+      // Keep the current text even if all later versions failed.
       for (const { id, version: number } of await store.open(VersionCollection, organization).find(old, { limit: 100 }))
         if (number !== item.content_version) work.in(VersionCollection, organization).remove(id, { optional: true })
     }
@@ -125,7 +125,7 @@ export class Knowledge {
     indexer.soon(work, organization)
   }
 
-  /** Stages what became of reading a version; nothing where the item is gone. */
+  /** Stages the result of reading a version. Skips an item that no longer exists. */
   async keep(work: UnitOfWork, organization: string, item: StoredItem, version: StoredVersion, read: Read): Promise<void> {
     const state = read.ok ? "ready" : "failed"
     const why = read.ok ? { content_reason: "", content_message: "" } : { content_reason: read.reason, content_message: read.message }
@@ -181,7 +181,7 @@ function unread(content: Content, version: number) {
   return { version, source_url, content_state: "pending", content_reason: "", content_message: "" } as const
 }
 
-/** Of an item that nobody named. */
+/** Derives the title of an item without a title. */
 function titleOf({ source_url }: StoredItem, text: string): string {
   const [line = ""] = text.split("\n", 1)
   return line.replace(/^#+ */, "").trim().slice(0, 120).toWellFormed() || source_url.slice(0, 120) || "Untitled"

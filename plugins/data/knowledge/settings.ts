@@ -1,4 +1,4 @@
-// What an operator sets of knowledge.
+// Settings of knowledge.
 import { z } from "zod"
 import { token } from "#core"
 

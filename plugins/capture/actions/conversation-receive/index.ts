@@ -25,8 +25,8 @@ const conversationReceiveRules = {
 } as const satisfies Record<string, LintRule>
 
 /**
- * Receives messages and delivery reports from a provider's webhook. Opt-outs in the messages are part of the event's commit:
- * after the reply to the provider, the service sends no more messages to the person.
+ * Receives messages and delivery reports from a provider's webhook. Opt-outs in the messages are part of the event's commit.
+ * After the reply to the provider, the service sends no more messages to the person.
  */
 export const conversationReceive = defineAction({
   type: "conversation.receive",

@@ -1,4 +1,4 @@
-// Builds the event index from the journal in the background, in order of receipt and on one node at a time. On a busy node the
+// Builds the event index from the journal in the background. Runs on one node at a time, in order of receipt. On a busy node the
 // index uses a small share of the time. Few new events wait for more; a search reads unindexed events directly.
 import { type Clock, type Ids, type Leases, type Logger, type Store, timestamp, token, type UnitsOfWork } from "#core"
 import { EntryCollection, type JournalEntry, LateEntryCollection, lateMs, retainedEntry, sleep } from "#core/engine"

@@ -1,5 +1,6 @@
-// Splits text into search tokens: hashes of lower-case words, and of whole texts between spaces and quotes (an address, an order
-// number, a URL). Scans the characters once and allocates no string per word. An event takes a few microseconds.
+// Splits text into search tokens: hashes of lower-case words and of compounds. A compound is a text between spaces or quotes (an
+// address, an order number, a URL). Scans the characters once and allocates no string per word. An event takes a few
+// microseconds.
 
 /**
  * `word`: a single word. `compound`: several words with signs between them; the words are tokens too. `whole`: a token without

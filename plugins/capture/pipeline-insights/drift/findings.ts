@@ -1,4 +1,4 @@
-// Compares a pipeline's events with its schema and with earlier events: new fields, missing fields, changed types and new
+// Compares a pipeline's events with its schema and with earlier events. Finds new fields, missing fields, changed types and new
 // enumeration values. Reads only sketches.
 import { createHash } from "node:crypto"
 import type { Json } from "#core"

@@ -1,15 +1,15 @@
-// A dataset's columns as a table shows them: by their types, each a link that sorts.
+// Table columns of a dataset with a width per type. Each title is a link that sorts.
 import { brief, type Column, formatTime, hrefWith, type Output } from "#console"
 
 export type Dataset = Output<"datasets.get">
 export type Row = Output<"datasets.list_rows">["rows"][number]
 
-/** A number of 17 digits is whole: cut, it would look like another. */
+/** Numbers show up to 17 digits, because a cut number would look like another number. */
 const widths: Readonly<Record<string, string>> = { number: "11.5rem", boolean: "6rem", "date-time": "12rem", json: "18rem" }
 
 const ownFields = new Set(["id", "created_at", "updated_at"])
 
-/** As filters, sorts and CSV name it: `id` is the row's own, `values.id` the column. */
+/** Returns the name in filters, sorts and CSV: `id` is the row's own field, `values.id` the column. */
 export function nameOfColumn(column: string): string {
   return ownFields.has(column) ? `values.${column}` : column
 }
@@ -25,7 +25,7 @@ export function columnsOf({ columns }: Dataset, sort: string): Column<Row>[] {
     }),
   )
   const opening: Column<Row> = {
-    // No column has a dot in its name.
+    // Column names contain no dots, so this name is free.
     name: ".row",
     title: "row",
     show: ({ id }) => <a href={hrefWith({ row: id })}>{id.slice(-6)}</a>,

@@ -1,4 +1,4 @@
-// A filter by one column, or any that the API takes, as the address has it.
+// Edits the filter in the address: a condition on one column, or any filter of the API.
 import { exactNumber, hrefWith, parseExact, query, setQuery } from "#console"
 import { type Dataset, nameOfColumn } from "./columns.tsx"
 
@@ -75,7 +75,7 @@ function typedValue(text: string, type: string | undefined): unknown {
   return text
 }
 
-/** Both hold; what is not JSON goes to the service as it is, which says what is wrong with it. */
+/** Combines both conditions. Invalid JSON is sent unchanged, and the service reports its errors. */
 function joined(filter: string, condition: object): string {
   const earlier = parseExact(filter)
   return JSON.stringify(earlier === undefined ? condition : { $and: [earlier, condition] })

@@ -1,4 +1,4 @@
-// Rows that are put in by hand, as JSON; what is refused, the service says at the row.
+// Inserts rows from JSON. The service reports refused rows with their position.
 import { useSignal } from "@preact/signals"
 import { Editor, hrefWith, inBackground, mayCall, Problem, parseExact, SameAs, useSubmit } from "#console"
 import type { Dataset } from "./columns.tsx"

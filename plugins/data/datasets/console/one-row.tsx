@@ -1,4 +1,4 @@
-// One row, whole, and what can be done with it.
+// One whole row, with its actions.
 import { Answered, Copy, Facts, hrefWith, mayCall, OperationButton, setQuery, Table, Time, useAnswer, Value, visible } from "#console"
 import type { Dataset, Row } from "./columns.tsx"
 
@@ -37,7 +37,7 @@ export function OneRow({ dataset: { slug }, row: { id, values, created_at, updat
   )
 }
 
-/** The events that wrote the row, as long as they are kept. */
+/** The stored events that wrote the row. */
 function Origin({ id }: { readonly id: string }) {
   const found = useAnswer("events.find", { text: id, limit: 20 })
   return (

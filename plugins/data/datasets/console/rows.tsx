@@ -1,4 +1,4 @@
-// The rows of a dataset: filtered and sorted by the service, loaded as one scrolls; one of them beside the others.
+// Rows of a dataset, filtered and sorted by the service and loaded during scrolling. A selected row is shown next to the list.
 import {
   Answered,
   Badge,
@@ -57,7 +57,7 @@ function Rows({ dataset }: { readonly dataset: Dataset }) {
   const { filter = "", sort = "", row: chosen = "" } = query()
   const { rows, isComplete, problem, more, reload, without } = useRows(slug, filter, sort)
   const loaded = rows.find(({ id }) => id === chosen)
-  // Of a link that was kept: further down than what is loaded, or not of the filter any more.
+  // A saved link may select a row below the loaded rows, or a row outside the filter.
   const isApart = chosen !== "" && !loaded && (rows.length > 0 || isComplete)
   const apart = useAnswer(isApart ? "datasets.list_rows" : undefined, {
     slug,

@@ -1,4 +1,4 @@
-// Datasets: the list, and the rows of one.
+// Screens of datasets: the list, and one dataset's rows.
 import type { Contribution } from "#console"
 
 export default {

@@ -1,4 +1,4 @@
-// The rows of a filter and a sort order, page after page: the next one is asked for as those before come into sight.
+// Loads rows of a filter and sort order page by page. The next page is requested when the last rows come into sight.
 import { useSignal } from "@preact/signals"
 import { useEffect, useRef } from "preact/hooks"
 import type { ClientError } from "#client"
@@ -52,7 +52,7 @@ export function useRows(slug: string, filter: string, sort: string) {
     ...loaded.value,
     more,
     reload: () => void again.value++,
-    /** Of a row that was deleted here. */
+    /** Removes a deleted row from the list. */
     without(id: string) {
       loaded.value = { ...loaded.value, rows: loaded.value.rows.filter((row) => row.id !== id) }
     },

@@ -1,4 +1,4 @@
-// Reading, adding, removing and exporting the rows of a dataset.
+// Reads, adds, removes and exports the rows of a dataset.
 import { z } from "zod"
 import { AnyJson, AppError, Clock, defineOperation, giveWay, Pager, pageInput, resultOf, Timestamp, timestamp, Uuid } from "#core"
 import type { Streamed } from "#core/engine"
@@ -9,7 +9,7 @@ import { byteOrderMark, csv, ndjson } from "../export.ts"
 import { batchRowId } from "../row-identity.ts"
 import { refuseUnordered } from "../row-query.ts"
 
-/** A row in answers. */
+/** A row in responses. */
 const RowResource = z.object({
   id: Uuid,
   values: z.record(z.string(), AnyJson),
@@ -17,7 +17,7 @@ const RowResource = z.object({
   updated_at: Timestamp,
 })
 
-/** Rows that are staged before other work may run. */
+/** Rows staged in one turn. Other work runs in between. */
 const rowsAtOnce = 50
 
 const FilterText = z
@@ -181,7 +181,7 @@ export const exportRows = defineOperation({
   },
 })
 
-/** Says which of the rows a refusal is about. */
+/** Adds the index of the row to errors. */
 async function inRow<T>(index: number, write: () => T | Promise<T>): Promise<T> {
   try {
     return await write()

@@ -1,4 +1,4 @@
-// The trash and the versions, as the console makes them of their operations.
+// Views of the trash and the versions, generated from their operations.
 import type { Contribution } from "#console"
 
 export default {

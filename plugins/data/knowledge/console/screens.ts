@@ -1,4 +1,4 @@
-// Knowledge, as the console makes it of its operations.
+// Views of knowledge, generated from its operations.
 import type { Contribution } from "#console"
 
 export default {

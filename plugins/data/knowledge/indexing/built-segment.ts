@@ -1,11 +1,11 @@
-// A segment as text in parts: the index thread builds them, and documents of the store hold one each.
+// A segment as text in parts. The index thread builds the parts, and a document of the store holds one part.
 import { deserialize } from "node:v8"
 import { type Packed, Segment } from "./segment.ts"
 
-/** Bounds the work of one turn of the main thread. A multiple of four: each part can be decoded by itself. */
+/** Bounds the main thread's work per turn. A multiple of four, so each part can be decoded by itself. */
 const partCharacters = 262_144
 
-/** A segment that the index thread has built. */
+/** A segment built by the index thread. */
 export interface BuiltSegment {
   readonly count: number
   readonly parts: number

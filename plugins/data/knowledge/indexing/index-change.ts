@@ -1,12 +1,12 @@
-// A change of an organization's index: segments come and go. The last commit of the change has few parts. The parts of larger
-// segments are committed before, a few at a time. The index names these segments first, so the parts of a change that ended
-// early are removed later. Each commit fails as `aborted` if another node has changed the index.
+// Replaces segments of an organization's index. The last commit of the change has few parts. Parts of larger segments are
+// committed before, a few at a time. The index first lists these segments as unfinished, so the parts of an interrupted change
+// are removed later. Each commit fails as `aborted` if another node has changed the index.
 import { changesOf, type Ids, type UnitOfWork, type UnitsOfWork } from "#core"
 import { IndexCollection, type StoredIndex } from "../collections.ts"
 import type { Draft } from "./index-worker.ts"
 import type { Segments } from "./segments.ts"
 
-/** Parts that one commit stores. Their text costs the main thread a few milliseconds. */
+/** Bound per commit. The text of these parts costs the main thread a few milliseconds. */
 const maxPartsAtOnce = 4
 const maxRemovedAtOnce = 256
 
@@ -24,7 +24,7 @@ export class IndexChange {
   readonly #waiting: { readonly id: string; readonly texts: readonly string[] }[] = []
   readonly #gone: { readonly id: string; readonly parts: number }[]
   #index: StoredIndex
-  /** Segments that were stored before and stay. */
+  /** Stored segments that stay. */
   kept: readonly Listed[]
   readonly added: Listed[] = []
 
@@ -36,7 +36,7 @@ export class IndexChange {
     this.kept = index.segments
   }
 
-  /** Adds the segment that `draft` builds without the removed items. Stores a large segment at once. */
+  /** Adds the draft's segment without the removed items. Stores a large segment at once. */
   async add(draft: Draft, removed?: ReadonlySet<string>): Promise<void> {
     const built = await draft.build(removed)
     if (!built) return
@@ -78,7 +78,7 @@ export class IndexChange {
   }
 }
 
-/** Removes the parts of segments that the index no longer has. */
+/** Removes the parts of segments that the index no longer lists. */
 export async function removeUnfinished({ works, segments }: Omit<ChangeDeps, "ids">, organization: string): Promise<void> {
   for (;;) {
     const index = await segments.index(organization)
@@ -99,7 +99,7 @@ async function textsOf(draft: Draft, from: number, end: number): Promise<string[
   return texts
 }
 
-/** Stages the index. The commit fails as `aborted` if the index has another revision than `before`. */
+/** Stages the index. The commit fails as `aborted` if the stored revision differs from `before`. */
 function setIndex(work: UnitOfWork, before: StoredIndex, { segments, unfinished = [], revision }: Omit<StoredIndex, "id">): void {
   const { id } = before
   const indexes = work.in(IndexCollection, id)

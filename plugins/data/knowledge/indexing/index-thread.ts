@@ -1,11 +1,11 @@
-// The thread that splits texts into words, builds segments of them and opens stored segments: long texts take seconds.
+// Thread that splits texts into words, builds segments and opens stored segments. Long texts take seconds.
 import { parentPort } from "node:worker_threads"
 import { packedOf, partsOf } from "./built-segment.ts"
 import type { IndexAnswer, IndexTask, ItemToIndex } from "./index-worker.ts"
 import { type IndexedItem, type Packed, Segment } from "./segment.ts"
 import { words } from "./tokens.ts"
 
-/** A word of the title counts as so many. */
+/** Weight of a word in the title. */
 const titleWeight = 3
 
 function indexed({ title, description, text, ...item }: ItemToIndex): IndexedItem {
@@ -19,7 +19,7 @@ function indexed({ title, description, text, ...item }: ItemToIndex): IndexedIte
   return { ...item, words: counts }
 }
 
-/** Items that are kept. An item that was indexed again is in the latest of its segments alone. */
+/** Returns the remaining items. If an item was indexed again, only its latest entry counts. */
 function kept(segments: readonly Segment[], removed: ReadonlySet<string>): IndexedItem[] {
   const items = new Map<string, IndexedItem>()
   for (const segment of segments)
@@ -27,7 +27,7 @@ function kept(segments: readonly Segment[], removed: ReadonlySet<string>): Index
   return [...items.values()]
 }
 
-/** A segment in the making. */
+/** A segment under construction. */
 class Draft {
   readonly items: IndexedItem[] = []
   readonly #segments: Segment[] = []
@@ -68,7 +68,7 @@ function done(draft: Draft, task: IndexTask): IndexAnswer["value"] {
   return undefined
 }
 
-/** Memory that passes to the main thread without a copy. Small buffers may be of Node's pool, which stays. */
+/** Buffers transferred to the main thread without a copy. Small buffers may belong to Node's pool, which cannot be transferred. */
 function buffersOf(value: IndexAnswer["value"]): ArrayBuffer[] {
   if (typeof value !== "object" || !("words" in value)) return []
   const buffers = Object.values(value).flatMap((entry) => (ArrayBuffer.isView(entry) ? [entry.buffer as ArrayBuffer] : []))

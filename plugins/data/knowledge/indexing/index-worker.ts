@@ -1,6 +1,6 @@
-// The main thread's end of the index thread. The thread starts when it is first needed. One that runs out of memory fails
-// the tasks that it has, and the next draft starts another. Texts and segments pass in pieces, one at a time: a message of
-// a whole segment would hold the main thread.
+// Main-thread interface of the index thread. The thread starts on first use. If it runs out of memory, its tasks fail, and the
+// next draft starts a new thread. Texts and segments are sent in pieces, one at a time: a message with a whole segment would
+// block the main thread.
 import { AppError, token } from "#core"
 import { ConfinedThread, OnDemand } from "#core/engine"
 import type { BuiltSegment } from "./built-segment.ts"
@@ -12,20 +12,20 @@ export interface ItemToIndex extends Omit<IndexedItem, "words"> {
   readonly text: string
 }
 
-/** Each task has one answer, with its `id`. */
+/** Each task has one response with the same `id`. */
 export type IndexTask = { readonly id: number; readonly draft: number } & Work
 
 type Work =
   | { readonly item: ItemToIndex }
-  /** Of a stored segment. */
+  /** Part of a stored segment. */
   | { readonly part: string }
-  /** All parts of a stored segment came. */
+  /** End of a stored segment's parts. */
   | { readonly endsSegment: true }
-  /** Builds one segment, without these items. */
+  /** Builds one segment without these items. */
   | { readonly removed: readonly string[] }
-  /** The number of a part of the built segment. */
+  /** Requests a part of the built segment by number. */
   | { readonly read: number }
-  /** Opens the segment whose parts came. */
+  /** Opens a segment from the received parts. */
   | { readonly opens: true }
   | { readonly ends: true }
 
@@ -44,7 +44,7 @@ export class IndexWorker {
   )
   #drafts = 0
 
-  /** Runs `use` with a new draft in the thread, and drops the draft at its end. */
+  /** Runs `use` with a new draft in the thread, and drops the draft at the end. */
   async draft<T>(use: (draft: Draft) => Promise<T>): Promise<T> {
     return this.#threads.use(async (thread) => {
       const draft = ++this.#drafts
@@ -62,7 +62,7 @@ export class IndexWorker {
   }
 }
 
-/** A segment that the thread makes of items and of stored segments. */
+/** A segment built by the thread from items and stored segments. */
 export class Draft {
   readonly #ask: (work: Work) => Promise<unknown>
 
@@ -83,17 +83,17 @@ export class Draft {
     await this.#ask({ endsSegment: true })
   }
 
-  /** Returns undefined if no item is left. */
+  /** Returns undefined if no items are left. */
   async build(removed: Iterable<string> = []): Promise<BuiltSegment | undefined> {
     return (await this.#ask({ removed: [...removed] })) as BuiltSegment | undefined
   }
 
-  /** A part of the built segment. */
+  /** Returns a part of the built segment. */
   async part(number: number): Promise<string> {
     return (await this.#ask({ read: number })) as string
   }
 
-  /** The segment whose parts were added. */
+  /** Opens the segment from the added parts. */
   async open(): Promise<Segment> {
     return new Segment((await this.#ask({ opens: true })) as Packed)
   }

@@ -1,6 +1,6 @@
-// Keeps an organization's index up to date: what is due becomes a segment, small segments are merged by eights, and those that
-// hold deleted items are written again without them. One commit replaces segments and marks its items as indexed. If two nodes
-// change an index at once, the second begins again.
+// Updates an organization's index. Due items become a new segment. Small segments are merged in groups of eight, and segments
+// with deleted items are rewritten without them. One commit replaces the segments and marks the items as indexed. If two nodes
+// change an index at once, the second starts again.
 import {
   AppError,
   type Clock,
@@ -40,10 +40,10 @@ interface Fresh {
 
 const maxItems = 512
 const maxCharacters = 8_000_000
-/** One of this many items is not merged further. */
+/** A segment with this many items is not merged further. */
 const maxMerged = 4_096
 const embeddedCharacters = 6_000
-/** Items that are compared before other work may run. */
+/** Items compared in one turn. Other work runs in between. */
 const itemsAtOnce = 1_000
 const embeddedAtOnce = 64
 const vectorRetryMs = 300_000
@@ -57,15 +57,15 @@ export class Indexer {
     this.#deps = deps
   }
 
-  /** Stages that what is due is indexed. */
+  /** Stages the indexing of due items. */
   soon(work: UnitOfWork, organization: string): void {
     this.#deps.queue.enqueue(work, indexRef, {}, { organization })
   }
 
-  /** Indexes what is due, until nothing is. Throws `aborted` where another node was faster. */
+  /** Indexes until no items are due. Throws `aborted` if another node was faster. */
   async run(organization: string, log: Logger): Promise<void> {
     for (;;) {
-      // First, so that an item that is deleted after it was found due is taken out of the index the next time.
+      // Read the removals first. An item deleted after this point is removed from the index in the next round.
       const removed = await this.#deps.store.open(RemovalCollection, organization).find({}, { limit: maxItems })
       const due = await this.#due(organization)
       if (due.length === 0 && removed.length === 0) return await removeUnfinished(this.#deps, organization)
@@ -73,7 +73,7 @@ export class Indexer {
     }
   }
 
-  /** Stages that items without a vector are indexed again. */
+  /** Stages another indexing of items without a vector. */
   async retryVectors(work: UnitOfWork, organization: string): Promise<void> {
     const items = await this.#deps.store.open(ItemCollection, organization).find({ vector_due: true }, { limit: 4 * maxItems })
     const collection = work.in(ItemCollection, organization)
@@ -107,7 +107,7 @@ export class Indexer {
         await change.add(draft)
       })
     }
-    // Those that were made just now are merged the next time.
+    // New segments are merged in the next round.
     const merged = segmentsToMerge([...change.kept, ...change.added], ({ count }) => count, { maxSize: maxMerged })
     if (merged.length === mergedAtOnce && merged.every((segment) => change.kept.includes(segment))) await replace(merged)
     await works.run((work) => {
@@ -116,7 +116,7 @@ export class Indexer {
       for (const { stored, hasVector, item } of embedded) {
         const isVectorDue = !hasVector && this.#deps.models.embedding() !== undefined
         const $set = { entry: item.entry, index_due: false, vector_due: isVectorDue }
-        // One that was changed meanwhile stays due.
+        // An item changed in the meantime stays due.
         const where = { revision: stored.revision, content_version: stored.content_version }
         items.update(stored.id, { $set }, { where, optional: true })
         if (isVectorDue) queue.enqueue(work, indexRef, { vectors: true }, { organization, runAt: clock.now() + vectorRetryMs })
@@ -146,7 +146,7 @@ export class Indexer {
     return fresh
   }
 
-  /** With vectors, where there is a model and it answers. */
+  /** Adds vectors if a model is configured and responds. */
   async #embedded(organization: string, fresh: readonly Fresh[], log: Logger): Promise<(Fresh & { readonly hasVector: boolean })[]> {
     const { models } = this.#deps
     const vectors: (Float32Array | undefined)[] = []
@@ -170,7 +170,7 @@ export class Indexer {
   }
 }
 
-/** Of length one; undefined for zeros. */
+/** Returns a vector of length one, or undefined for zeros. */
 export function unit(values: readonly number[]): Float32Array | undefined {
   const length = Math.hypot(...values)
   return length > 0 ? Float32Array.from(values, (value) => value / length) : undefined

@@ -1,22 +1,22 @@
-// A segment: an inverted index of up to a few thousand items, made once and only read after that. Its words
-// are postings of the search module, and its vectors have one byte for each number.
+// A segment: an immutable inverted index of up to a few thousand items. Words are postings of the search module. Vectors have one
+// byte per number.
 import { serialize } from "node:v8"
 import { packUuids, uuidAt, WordIndex, type WordPostings, wordPostings } from "#core/search"
 
 export interface IndexedItem {
   /** The item's UUID. */
   readonly id: string
-  /** Which indexing of the item this is; an item's latest counts. */
+  /** Number of this indexing. The latest indexing of an item counts. */
   readonly entry: number
   readonly category: string
   readonly type: string
-  /** How often each word occurs; the title's count more. */
+  /** Frequency of each word. Words of the title count more. */
   readonly words: ReadonlyMap<string, number>
-  /** Of length one; absent where no model is configured. */
+  /** Vector of length one. Absent without a model. */
   readonly vector?: Float32Array | undefined
 }
 
-/** As it is stored. */
+/** The stored form. */
 export interface Packed extends WordPostings {
   readonly version: 1
   readonly count: number
@@ -28,9 +28,9 @@ export interface Packed extends WordPostings {
   readonly categoryOf: Uint16Array
   readonly types: readonly string[]
   readonly typeOf: Uint8Array
-  /** Numbers of a vector; 0: there are none. */
+  /** Length of a vector. 0: no vectors. */
   readonly dimensions: number
-  /** A hundred-and-twenty-seventh of one each; an item without a vector has zeros. */
+  /** Components in units of 1/127. Zeros for an item without a vector. */
   readonly vectors: Int8Array
 }
 
@@ -44,7 +44,7 @@ export class Segment extends WordIndex {
     this.totalLength = packed.lengths.reduce((sum, length) => sum + length, 0)
   }
 
-  /** Takes long for long texts: runs in the index thread. */
+  /** Slow for long texts, so it runs in the index thread. */
   static make(items: readonly IndexedItem[]): Segment {
     const lists = new Map<string, number[]>()
     const count = items.length
@@ -90,7 +90,7 @@ export class Segment extends WordIndex {
     return this.#packed.lengths
   }
 
-  /** About how much memory it takes. */
+  /** Approximate memory use. */
   get bytes(): number {
     const { words, postings, wordEnds, vectors, ids } = this.#packed
     return words.length + postings.length + 8 * wordEnds.length + vectors.length + 2 * ids.length
@@ -108,7 +108,7 @@ export class Segment extends WordIndex {
     return this.#packed.entries[at] ?? 0
   }
 
-  /** Which items are of a category and a type; undefined: all. */
+  /** Returns a test for items of a category and type, or undefined for all items. */
   selection({ category, type }: { readonly category: string; readonly type: string }): ((at: number) => boolean) | undefined {
     const { categories, categoryOf, types, typeOf } = this.#packed
     if (category === "" && type === "") return undefined
@@ -116,7 +116,7 @@ export class Segment extends WordIndex {
     return (at) => (category === "" || categoryOf[at] === wantedCategory) && (type === "" || typeOf[at] === wantedType)
   }
 
-  /** The items that are kept, as they were given. */
+  /** Returns the selected items in their original form. */
   items(keeps: (id: string, entry: number) => boolean): IndexedItem[] {
     const { count, categories, categoryOf, types, typeOf, dimensions, vectors } = this.#packed
     const entries: (IndexedItem & { readonly words: Map<string, number> })[] = []

@@ -1,5 +1,5 @@
-// The segments of each organization: kept in the store, and in memory on each node that searches them, up to a bound. The list
-// of them is read for every search, so that a node never searches what another has replaced.
+// Segments of each organization, in the store and in memory on each searching node, up to a bound. Every search reads the list of
+// segments, so it never uses replaced segments.
 import type { Store, UnitOfWork } from "#core"
 import { IndexCollection, PartCollection, partId, type StoredIndex } from "../collections.ts"
 import { segmentOf } from "./built-segment.ts"
@@ -11,9 +11,9 @@ class MissingPart extends Error {}
 export class Segments {
   readonly #store: Store
   readonly #maxBytes: number
-  /** Opens large segments. The indexer builds segments in another thread: a search does not wait for a long text. */
+  /** Opens large segments. The indexer builds segments in another thread, so searches do not wait for long texts. */
   readonly #thread: IndexWorker
-  /** By organization, least recently used first. */
+  /** Segments by organization, least recently used first. */
   readonly #held = new Map<string, Map<string, Promise<Segment>>>()
   readonly #sizes = new Map<string, number>()
 
@@ -32,21 +32,21 @@ export class Segments {
     return index ?? { id: organization, segments: [], revision: 0 }
   }
 
-  /** Those of the index as it is now, by id. */
+  /** Returns the segments of the current index by ID. */
   async current(organization: string): Promise<Map<string, Segment>> {
     for (let before = -1; ; ) {
       const index = await this.index(organization)
       try {
         return await this.open(organization, index)
       } catch (error) {
-        // Segments that were replaced since the list was read are gone; the list has others then.
+        // Segments may have been replaced after the list was read. Read the new list.
         if (!(error instanceof MissingPart) || index.revision === before) throw error
         before = index.revision
       }
     }
   }
 
-  /** The parts of one segment, as they are stored. */
+  /** Yields the stored parts of one segment. */
   async *parts(organization: string, { id, parts }: { readonly id: string; readonly parts: number }): AsyncGenerator<string> {
     const stored = this.#store.open(PartCollection, organization)
     for (let part = 0; part < parts; part++) {
@@ -56,7 +56,7 @@ export class Segments {
     }
   }
 
-  /** Those of the index, by id. */
+  /** Returns the segments of the index by ID. */
   async open(organization: string, { segments }: StoredIndex): Promise<Map<string, Segment>> {
     const before = this.#held.get(organization)
     const opened = new Map<string, Promise<Segment>>()
@@ -64,7 +64,7 @@ export class Segments {
     this.#held.delete(organization)
     this.#held.set(organization, opened)
     try {
-      // Together, so that no failure but the first is left without a handler.
+      // Await all together, so every rejection has a handler.
       const all = await Promise.all(opened.values())
       const open = new Map([...opened.keys()].map((id, at) => [id, all[at] as Segment]))
       this.#sizes.set(
@@ -79,7 +79,7 @@ export class Segments {
     }
   }
 
-  /** Stages parts of a segment, from the number `from` on. */
+  /** Stages parts of a segment, starting with number `from`. */
   stage(work: UnitOfWork, organization: string, id: string, texts: readonly string[], from = 0): void {
     for (const [at, base64] of texts.entries()) work.in(PartCollection, organization).insert({ id: partId(id, from + at), base64 })
   }

@@ -1,12 +1,12 @@
-// Words of a text as the index knows them: folded to one case and form, without accents, English plurals cut. What is written
-// without spaces (Chinese, Japanese, Thai, …) is split by ICU's dictionaries (Intl.Segmenter), and into pairs of characters as
-// well, since a question may be split otherwise than the text that answers it.
+// Splits text into the words of the index: one case and form, without accents and English plurals. Text without spaces (Chinese,
+// Japanese, Thai, …) is split by ICU's dictionaries (Intl.Segmenter), and also into pairs of characters. The dictionaries may
+// split a question differently from the matching text.
 
-/** Scripts that put no spaces between words. */
+/** Scripts without spaces between words. */
 const unspaced =
   "\\p{Script=Han}\\p{Script=Hiragana}\\p{Script=Katakana}\\u30fc\\p{Script=Thai}\\p{Script=Lao}\\p{Script=Khmer}\\p{Script=Myanmar}"
 const runs = new RegExp(`[${unspaced}]+|(?:(?![${unspaced}])[\\p{L}\\p{N}\\p{M}_])+(?:['’](?:(?![${unspaced}])[\\p{L}])+)?`, "gu")
-/** What `runs` finds in a text of ASCII alone, in less time. */
+/** Finds the same runs as `runs` in ASCII text, but faster. */
 const asciiRuns = /[A-Za-z0-9_]+(?:'[A-Za-z]+)?/g
 const isAscii = /^[\0-\x7f]*$/
 const isUnspaced = new RegExp(`^[${unspaced}]`, "u")
@@ -14,10 +14,10 @@ const ascii = /^[a-z0-9_'’]+$/
 
 const segmenter = new Intl.Segmenter("ja", { granularity: "word" })
 const maxWord = 64
-/** Characters of a run without spaces that are read at once. A longer run is cut. */
+/** Characters of a run without spaces processed at once. A longer run is cut. */
 const maxRun = 4_096
 
-/** A word where it stands in the text. */
+/** A word with its position in the text. */
 export interface Place {
   readonly word: string
   readonly from: number
@@ -33,10 +33,11 @@ export function words(text: string): string[] {
   return tokens
 }
 
-/** Where these words stand in a text. */
+/** Returns the positions of these words in a text. */
 export function placesOf(text: string, queryWords: ReadonlySet<string>): Place[] {
   const places: Place[] = []
-  // Folding leaves the first letter of an ASCII word as it is, so a word that begins otherwise than all that are asked for is not folded.
+  // Folding preserves the first letter of an ASCII word. A word with another first letter than all query words therefore needs no
+  // folding.
   const firsts = new Set([...queryWords].map((word) => word.charCodeAt(0)))
   for (const match of text.matchAll(isAscii.test(text) ? asciiRuns : runs)) {
     const [run] = match
@@ -62,7 +63,7 @@ function unspacedWords(run: string, from: number): Place[] {
   return places
 }
 
-/** Not between the two halves of one character. */
+/** Avoids a cut between the two halves of a character. */
 function endOfPiece(run: string, at: number): number {
   const end = Math.min(run.length, at + maxRun)
   return end < run.length && (run.codePointAt(end - 1) ?? 0) > 0xffff ? end - 1 : end
@@ -71,7 +72,7 @@ function endOfPiece(run: string, at: number): number {
 function wordsOfRun(run: string, from: number): Place[] {
   const places: Place[] = []
   const normal = run.normalize("NFKC")
-  // Where normalisation moves characters, places would not fit.
+  // If normalization changes the length, positions would be wrong.
   const source = normal.length === run.length ? normal : run
   for (const { segment, index, isWordLike } of segmenter.segment(source))
     if (isWordLike) places.push({ word: segment, from: from + index, to: from + index + segment.length })
@@ -98,7 +99,7 @@ function folded(run: string): string {
   return plain === "" ? lower : singular(plain)
 }
 
-/** Harman's S stemmer: takes plurals away and nothing else, so that words of other languages hardly change. */
+/** Harman's S stemmer: removes only plurals, so words of other languages hardly change. */
 function singular(word: string): string {
   if (word.length < 4 || !word.endsWith("s")) return word
   if (word.endsWith("ies")) return /[ae]ies$/.test(word) ? word : `${word.slice(0, -3)}y`

@@ -49,7 +49,7 @@ export const listItems = defineList({
   view: KnowledgeResource.show,
 })
 
-/** As the indexes have the fields: those between one that is asked for and the order are named with all their values. */
+/** Fits the filter to the indexes. Index fields between a filtered field and the sort order are listed with all their values. */
 function filterOf({
   category = "",
   type = "",

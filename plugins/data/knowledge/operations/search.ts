@@ -1,4 +1,4 @@
-// Searching knowledge.
+// Searches knowledge items.
 import { z } from "zod"
 import { defineOperation, giveWay, Pager, pageInput } from "#core"
 import { itemTypes, KnowledgeToken } from "../collections.ts"

@@ -1,4 +1,4 @@
-// A link by which a document is uploaded that is larger than a call's body may be.
+// Creates an upload link for documents above the size limit of a call's body.
 import { z } from "zod"
 import { defineOperation, Timestamp, Uuid } from "#core"
 import { KnowledgeSettingsToken } from "../settings.ts"

@@ -1,9 +1,9 @@
-// Messages between the service and its reading process. The task is an argument of the process. The process writes a line
-// "ready". It reads one byte and the document, and writes its answer: a line of JSON, and the text.
+// Messages between the service and its reading process. The task is an argument of the process. The process first writes a line
+// "ready". Then it reads one byte and the document, and writes its response: a line of JSON, and the text.
 
 export interface ReadTask {
   readonly type: "html" | "pdf" | "text"
-  /** Of a text or an HTML document. */
+  /** For text and HTML documents. */
   readonly charset: string
   readonly maxCharacters: number
   readonly maxPages: number
@@ -14,7 +14,7 @@ export interface SizedTask extends ReadTask {
   readonly bytes: number
 }
 
-/** Why a document has no text that can be kept; `content_reason` of items. */
+/** Reason for a document without a usable text, as in `content_reason` of items. */
 export type ReadFault = "malformed" | "encrypted" | "too_long" | "too_many_pages" | "no_text"
 
 interface Fault {
@@ -23,7 +23,7 @@ interface Fault {
   readonly message: string
 }
 
-/** What became of a document. */
+/** Result of reading a document. */
 export type ReadResult = { readonly kind: "text"; readonly title: string; readonly text: string } | Fault
 
 export const ready = "ready\n"
@@ -33,7 +33,7 @@ export function answerOf(result: ReadResult): string {
   return `${JSON.stringify(line)}\n${text}`
 }
 
-/** Throws for an incomplete answer. */
+/** Throws for an incomplete response. */
 export function readAnswer(answer: string): ReadResult {
   const end = answer.indexOf("\n")
   const line = JSON.parse(answer.slice(0, end)) as ReadResult

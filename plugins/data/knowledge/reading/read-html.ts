@@ -1,4 +1,4 @@
-// The text of an HTML document, with headings and list items as Markdown marks them. Runs in the reading process.
+// Extracts the text of an HTML document, with headings and list items in Markdown. Runs in the reading process.
 import { type DefaultTreeAdapterTypes, parse } from "parse5"
 import type { ReadResult, ReadTask } from "./protocol.ts"
 
@@ -18,7 +18,7 @@ export function readHtml(document: string, { maxCharacters }: ReadTask): ReadRes
   return { kind: "text", title: title.slice(0, 300), text }
 }
 
-/** A list in place of recursion: a document may be nested as deeply as it likes. */
+/** Uses a stack instead of recursion, because the depth of a document is unbounded. */
 function written(root: Node, maxCharacters: number): { title: string; text: string } {
   const parts: string[] = []
   let [length, title] = [0, ""]
@@ -42,7 +42,7 @@ function textOf(node: Node | string): string | undefined {
   return "value" in node ? node.value.replace(/\s+/g, " ") : undefined
 }
 
-/** What an element leaves to be written, the last first. */
+/** Returns the parts of an element in reverse order. */
 function around(name: string, children: readonly Node[]): (Node | string)[] {
   const inner = children.toReversed()
   if (name === "br") return ["\n"]

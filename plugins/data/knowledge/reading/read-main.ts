@@ -1,5 +1,5 @@
-// The reading process: one document of an untrusted author, and then it ends. It reads the document after it has loaded its
-// program, and after the service has denied it all descriptors.
+// The reading process: reads one document of an untrusted author, then ends. It first loads its program, and the service then
+// denies it all descriptors. Then it reads the document.
 import { answerOf, type ReadResult, ready, type SizedTask } from "./protocol.ts"
 import { readHtml } from "./read-html.ts"
 import { loadPdf, readPdf } from "./read-pdf.ts"

@@ -1,5 +1,5 @@
-// The text of a PDF, page by page (pdf.js). Runs in the reading process, which may open no files any more: the tables of
-// character codes that Chinese, Japanese and Korean documents need are read before.
+// Extracts the text of a PDF page by page (pdf.js). Runs in the reading process, which cannot open files. The character tables
+// for Chinese, Japanese and Korean documents are therefore read before.
 import { readdirSync, readFileSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
@@ -10,18 +10,18 @@ type PdfJs = typeof import("pdfjs-dist/legacy/build/pdf.mjs")
 
 const tables = new Map<string, Uint8Array>()
 
-/** Everything that pdf.js would look for later. */
+/** Loads everything that pdf.js would look for later. */
 export async function loadPdf(): Promise<PdfJs> {
   const folder = join(dirname(fileURLToPath(import.meta.resolve("pdfjs-dist/package.json"))), "cmaps")
   for (const name of readdirSync(folder)) if (name.endsWith(".bcmap")) tables.set(name, readFileSync(join(folder, name)))
   const pdf = await import("pdfjs-dist/legacy/build/pdf.mjs")
-  // It parses in this thread: the process is its own.
+  // Parses in this thread, because the process has no other work.
   const worker: unknown = await import("pdfjs-dist/legacy/build/pdf.worker.mjs" as string)
   Object.assign(globalThis, { pdfjsWorker: worker })
   return pdf
 }
 
-/** In place of files and requests. */
+/** Replaces pdf.js's access to files and requests. */
 class Tables {
   fetch({ filename }: { readonly filename: string }): Promise<Uint8Array> {
     const table = tables.get(filename)
@@ -49,7 +49,7 @@ export async function readPdf(pdf: PdfJs, bytes: Uint8Array, { maxCharacters, ma
     for (let number = 1; number <= document.numPages; number++) {
       const page = await document.getPage(number)
       let text = ""
-      // As a stream, so that a page that never ends is not held as a whole.
+      // A stream avoids holding an endless page in memory.
       const reader = page.streamTextContent().getReader() as ReadableStreamDefaultReader<{
         items: { str?: string; hasEOL?: boolean }[]
       }>

@@ -1,4 +1,4 @@
-// A reading process: one document of an untrusted author, without access to files, network, addons and children.
+// Starts a reading process for one document of an untrusted author, without access to files, network, addons and child processes.
 import { fileURLToPath } from "node:url"
 import { ConfinedChild } from "#core/engine"
 import { type ReadFault, type ReadResult, type ReadTask, readAnswer, ready, type SizedTask } from "./protocol.ts"
@@ -13,13 +13,13 @@ export type ReadOutcome =
   | { readonly kind: "fault"; readonly fault: ReadFault | "out_of_memory" | "too_slow" | "crashed"; readonly message: string }
 
 const main = new URL("./read-main.ts", import.meta.url)
-/** Of a text and its title. */
+/** Bound on a text with its title. */
 const maxOutputBytes = 17 * 1_048_576
-/** Address space that Node reserves and never fills. */
+/** Address space reserved by Node but never filled. */
 const reservedMb = 1_024
 const prlimitMs = 5_000
 
-/** Resolves with the text of the document, or with the reason for its absence. Rejects if the process does not start. `document`: pieces. */
+/** Resolves with the document's text or the reason for its absence. Rejects if the process does not start. `document` is in pieces. */
 export async function readInProcess(task: ReadTask, document: readonly Uint8Array[], limits: ReadLimits): Promise<ReadOutcome> {
   const child = start({ ...task, bytes: document.reduce((sum, { length }) => sum + length, 0) }, limits)
   const stdin = child.pipe(0)

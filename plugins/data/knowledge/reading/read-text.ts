@@ -1,11 +1,11 @@
-// Plain text and Markdown as they are kept: decoded, with line feeds at the ends of lines.
+// Reads plain text and Markdown: decodes the bytes, and normalizes line ends to line feeds.
 import type { ReadResult } from "./protocol.ts"
 import { tooLong } from "./read-html.ts"
 
-/** Bytes of UTF-8 of one character, twice: for a line end of two characters one is kept. */
+/** Maximum UTF-8 bytes per character, doubled: two characters of a line end become one. */
 const bytesPerCharacter = 6
 
-/** A text of so many bytes is too long in every script. */
+/** Returns the number of bytes above which a text is too long in every script. */
 export function maxTextBytes(maxCharacters: number): number {
   return bytesPerCharacter * maxCharacters
 }

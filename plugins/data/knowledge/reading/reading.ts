@@ -1,5 +1,5 @@
-// Reading a version in: fetched where it is at a URL, decoded here where it is text, and otherwise made text of in a process of
-// its own. What is wrong with the document ends the version; what is wrong with the way there is retried.
+// Reads a version: fetches a URL, decodes short text directly, and extracts other text in a separate process. Errors of the
+// document end the version. Errors of the transport are retried.
 import { AppError, type Deps, OutgoingHttp, Store, type UnitOfWork } from "#core"
 import { type ItemType, KnowledgeToken, type StoredVersion, UploadCollection } from "../collections.ts"
 import type { Read } from "../knowledge.ts"
@@ -9,7 +9,7 @@ import { tooLong } from "./read-html.ts"
 import { readInProcess } from "./read-process.ts"
 import { maxTextBytes, readText } from "./read-text.ts"
 
-/** A text of at most so many bytes is read at once: less work than to start a process. */
+/** Texts up to this size are read directly, which is cheaper than a process. */
 const maxBytesReadHere = 65_536
 
 export interface ReadingDeps extends Deps<typeof Reading.inject> {
@@ -26,7 +26,7 @@ export class Reading {
     this.#deps = deps
   }
 
-  /** Stages what became of it. `last`: what would be retried ends it. */
+  /** Stages the result. `last`: a retryable error ends the version. */
   async read(
     work: UnitOfWork,
     organization: string,
@@ -40,7 +40,7 @@ export class Reading {
     await knowledge.keep(work, organization, item, version, await this.#outcome(organization, version, options))
   }
 
-  /** Stages that a version could not be read because of this side. */
+  /** Stages a failure of the version because of an internal error. */
   async giveUp(work: UnitOfWork, organization: string, id: string, number: number): Promise<void> {
     const { knowledge } = this.#deps
     const [item, version] = [await knowledge.find(organization, id), await knowledge.version(organization, id, number)]
@@ -84,7 +84,7 @@ export class Reading {
     }
   }
 
-  /** A long text costs as much as HTML and PDF, and goes into a process of its own as they do. */
+  /** Long texts use a separate process, because they cost as much as HTML and PDF. */
   async #text({ type, pieces, charset = "utf-8" }: Exclude<Fetched, { ok: false }>): Promise<Read> {
     const { max_characters, max_pages, read_memory_mb, read_timeout_ms } = this.#deps.settings
     const isText = type === "text" || type === "markdown"

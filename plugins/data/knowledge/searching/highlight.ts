@@ -1,4 +1,4 @@
-// Where an item's text answers a query: the piece of it that holds most of the query's words, with those words marked.
+// Selects the pieces of an item's text with the most query words, and marks these words.
 import { type Place, placesOf } from "../indexing/tokens.ts"
 
 const pieceCharacters = 240
@@ -6,11 +6,11 @@ const maxPieces = 2
 
 export interface Highlight {
   readonly text: string
-  /** Where words of the query stand in `text`. */
+  /** Positions of query words in `text`. */
   readonly marks: readonly { readonly from: number; readonly to: number }[]
 }
 
-/** Of the beginning of a text. */
+/** Returns highlights in the beginning of a text. */
 export function highlights(text: string, queryWords: ReadonlySet<string>): Highlight[] {
   const hits = placesOf(text, queryWords).sort((a, b) => a.from - b.from)
   const pieces = piecesOf(hits)
@@ -33,11 +33,11 @@ export function highlights(text: string, queryWords: ReadonlySet<string>): Highl
 interface Piece {
   readonly from: number
   readonly to: number
-  /** Different words of the query. */
+  /** Number of different query words. */
   readonly worth: number
 }
 
-/** The piece that begins with each hit. One window moves over the hits: a text may be one hit after the other. */
+/** Returns a piece for each hit, starting at the hit. One window moves over the hits, because a text may consist only of hits. */
 function piecesOf(hits: readonly Place[]): Piece[] {
   const pieces: Piece[] = []
   const counts = new Map<string, number>()
@@ -57,7 +57,7 @@ function piecesOf(hits: readonly Place[]): Piece[] {
   return pieces
 }
 
-/** The last end of the hits in a window. Keeps those hits alone that may become the last. */
+/** The last end of the hits in a window. Stores only hits that may become the last. */
 class Farthest {
   readonly #hits: readonly Place[]
   readonly #places: number[] = []
@@ -72,7 +72,7 @@ class Farthest {
     this.#places.push(place)
   }
 
-  /** Of the hits from this place on. */
+  /** Returns the last end of the hits from this place on. */
   after(place: number): number | undefined {
     while ((this.#places[this.#first] ?? place) < place) this.#first++
     return this.#hits[this.#places[this.#first] ?? -1]?.to
@@ -83,7 +83,7 @@ class Farthest {
   }
 }
 
-/** Not in the midst of a word. */
+/** Returns the start of a word. */
 function wordStart(text: string, at: number): number {
   const space = text.slice(at, at + 30).search(/\s/)
   return at === 0 || space < 0 ? at : at + space + 1

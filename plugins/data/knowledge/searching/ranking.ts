@@ -1,16 +1,15 @@
-// Which items answer a query best: by their words (BM25), by their vectors where there are any, and by both joined (reciprocal
-// rank fusion). Pure.
+// Ranks items for a query: by words (BM25), by vectors if present, and by both combined (reciprocal rank fusion). Pure.
 //
 // BM25: Robertson and Zaragoza, The Probabilistic Relevance Framework, 2009. Fusion: Cormack, Clarke and Büttcher, SIGIR 2009.
 import type { Segment } from "../indexing/segment.ts"
 
 const k1 = 1.2
 const b = 0.75
-/** Of fusion, as published. */
+/** Constant of the fusion, as published. */
 const fusionConstant = 60
-/** Vectors that are compared before other work may run. */
+/** Vectors compared in one turn. Other work runs in between. */
 const comparedAtOnce = 256
-/** Items that a query finds at most. */
+/** Maximum number of items per query. */
 const maxHits = 1_000
 
 export interface Selection {
@@ -26,27 +25,27 @@ export interface Hit {
   readonly at: number
 }
 
-/** Of a word in one item; for people. */
+/** Score of a word in one item, for explanations. */
 export interface WordScore {
   readonly word: string
-  /** How often it occurs there; in the title counts more. */
+  /** Frequency in the item. Words of the title count more. */
   readonly frequency: number
-  /** Items that have it. */
+  /** Number of items with the word. */
   readonly items: number
   readonly score: number
 }
 
 interface Term {
   readonly word: string
-  /** By segment. */
+  /** Position in each segment's word list. */
   readonly places: readonly number[]
   readonly items: number
   readonly idf: number
-  /** How often it was asked for. */
+  /** Frequency in the query. */
   readonly times: number
 }
 
-/** What a query's words are worth among these segments. */
+/** Scores the words of a query in these segments. */
 export class WordQuery {
   readonly #segments: readonly Segment[]
   readonly #terms: readonly Term[]
@@ -67,12 +66,12 @@ export class WordQuery {
     })
   }
 
-  /** The best, best first. */
+  /** Returns the best hits, best first. */
   best(selection: Selection): Hit[] {
     const best = new Best(maxHits)
     for (const [index, segment] of this.#segments.entries()) {
       const scores = new Float64Array(segment.count)
-      // Not `Float64Array.from` with a function, which takes longer than the scores do.
+      // `Float64Array.from` with a function would take longer than the scoring.
       const { lengths } = segment
       const norms = new Float64Array(lengths.length)
       for (let at = 0; at < lengths.length; at++) norms[at] = this.#norm(lengths[at] as number)
@@ -89,7 +88,7 @@ export class WordQuery {
     return best.sorted()
   }
 
-  /** How the words of one item make its score. */
+  /** Returns each word's share of one item's score. */
   explain({ segment, at }: Pick<Hit, "segment" | "at">): WordScore[] {
     const index = this.#segments.indexOf(segment)
     const norm = this.#norm(segment.lengths[at] ?? 0)
@@ -109,7 +108,7 @@ export class WordQuery {
   }
 }
 
-/** The items whose vectors are nearest to one of length one, nearest first; the score is the cosine. */
+/** Returns the items with the nearest vectors, nearest first. `vector` has length one, and the score is the cosine. */
 export async function nearest(
   segments: readonly Segment[],
   vector: Float32Array,
@@ -135,7 +134,7 @@ export async function nearest(
   return best.sorted()
 }
 
-/** Each item's ranks in both lists as one score. */
+/** Combines each item's ranks in both lists into one score. */
 export function fused(lists: readonly (readonly Hit[])[]): Hit[] {
   const byItem = new Map<string, Hit>()
   for (const list of lists)
@@ -147,12 +146,12 @@ export function fused(lists: readonly (readonly Hit[])[]): Hit[] {
   return [...byItem.values()].sort(byScore).slice(0, maxHits)
 }
 
-/** Equal scores by id, so that pages meet. */
+/** Sorts equal scores by ID, so pages do not overlap. */
 function byScore(a: Hit, other: Hit): number {
   return other.score - a.score || (a.id < other.id ? -1 : a.id > other.id ? 1 : 0)
 }
 
-/** Holds the best so many: a heap with the least of them at its root. */
+/** The best `max` hits, as a heap with the lowest score at its root. */
 class Best {
   readonly #max: number
   readonly #heap: { readonly score: number; readonly segment: Segment; readonly at: number }[] = []
@@ -191,7 +190,7 @@ class Best {
       .sort(byScore)
   }
 
-  /** Whether the upper one was greater, and is below now. */
+  /** Swaps the two entries if the upper score is greater. Returns true after a swap. */
   #swapped(upper: number, lower: number): boolean {
     const [above, below] = [this.#heap[upper], this.#heap[lower]]
     if (!above || !below || above.score <= below.score) return false

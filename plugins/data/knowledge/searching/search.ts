@@ -1,5 +1,5 @@
-// A search of an organization's knowledge: what the query finds by words, and by meaning where an embedding model is configured,
-// as a collection that pages like any other. Entries of the index that their items have outlived are left out.
+// Searches an organization's knowledge by words, and by meaning if an embedding model is configured. Results are a collection
+// with the usual paging. Outdated index entries are left out.
 import { AppError, type Collection, type Document, giveWay, type Logger, type Store, token } from "#core"
 import type { Models } from "../../../agents/models/index.ts"
 import { unit } from "../indexing/indexer.ts"
@@ -14,12 +14,12 @@ export interface SearchDeps {
   readonly segments: Segments
 }
 
-/** How an item came to its place. */
+/** Explains an item's rank. */
 export interface Explanation {
   readonly score: number
-  /** Of BM25; null where none of the words is in it. */
+  /** BM25 result. null if the item contains no query word. */
   readonly words: { readonly rank: number; readonly score: number; readonly each: readonly WordScore[] } | null
-  /** Of the vectors; null where there are none. */
+  /** Vector result. null without vectors. */
   readonly meaning: { readonly rank: number; readonly similarity: number } | null
 }
 
@@ -30,12 +30,12 @@ export interface Found extends Document {
 
 export interface Search {
   readonly found: Collection<Found>
-  /** Words of the query as the index has them. */
+  /** Words of the query in the index's form. */
   readonly asked: ReadonlySet<string>
   explain(found: Found): Explanation
 }
 
-/** More are left out. */
+/** Further words are ignored. */
 export const maxQueryWords = 64
 
 export const SearcherToken = token<Searcher>("KnowledgeSearcher")
@@ -73,7 +73,7 @@ export class Searcher {
     }
   }
 
-  /** Undefined where the model does not answer: words find items without it. */
+  /** Returns undefined if the model does not respond. The search then uses only words. */
   async #vector(organization: string, q: string, { signal, log }: { signal: AbortSignal; log: Logger }): Promise<Float32Array | undefined> {
     if (!this.#deps.models.embedding()) return undefined
     try {
@@ -86,7 +86,7 @@ export class Searcher {
     }
   }
 
-  /** Answers `find` in the order of the hits, and nothing else. */
+  /** Supports only `find`, in the order of the hits. */
   #collection(organization: string, hits: readonly Hit[]): Collection<Found> {
     const items = this.#deps.store.open(ItemCollection, organization)
     const only = () => Promise.reject(new Error("Search results are paged, and nothing else."))
@@ -127,7 +127,7 @@ function keyOf({ id, entry }: { readonly id: string; readonly entry: number }): 
   return `${id} ${entry}`
 }
 
-/** From 1; 0 where it is not among them. */
+/** Returns the rank from 1, or 0 for an absent hit. */
 function rankIn(hits: readonly Hit[], hit: Hit | undefined): number {
   return hit ? hits.findIndex((entry) => entry.id === hit.id && entry.entry === hit.entry) + 1 : 0
 }

@@ -1,8 +1,8 @@
-// Where an upload link leads: the document's bytes as the body, with a limit of their own.
+// Route of upload links. The body is the document's bytes, with its own size limit.
 import { AppError, defineRoute } from "#core"
 import { Uploads, uploadPath } from "./uploads.ts"
 
-/** Each holds a document in memory. */
+/** Bound on concurrent uploads. Each holds a document in memory. */
 const maxAtOnce = 16
 
 export function receiveUpload(maxBodyBytes: number) {

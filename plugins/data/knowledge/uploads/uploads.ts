@@ -1,5 +1,5 @@
-// Documents that are uploaded by a link, for those larger than a call's body: offered, received once into the bucket, claimed
-// by one version of an item, and gone once that is read in, or when nobody claimed them in time.
+// Uploads by link, for documents above the size limit of a call's body. A link accepts one document into the bucket, and one
+// version of an item claims it. The document is removed after reading, or if it was not claimed in time.
 import { createHmac } from "node:crypto"
 import {
   AppError,
@@ -43,7 +43,7 @@ export class Uploads {
     this.#deps = deps
   }
 
-  /** Stages a place for a document, and returns the link that takes it once. */
+  /** Stages an upload and returns its link. The link accepts one document. */
   async offer(
     work: UnitOfWork,
     caller: Pick<Caller, "organization" | "link" | "manager" | "user">,
@@ -62,7 +62,7 @@ export class Uploads {
     return { id, url: `${publicUrl()}${uploadPath}/${organization}/${id}?signature=${signature}`, expires_at }
   }
 
-  /** Throws the same refusal for an unknown, an expired and an unsigned link, and after its management or membership ended. */
+  /** Throws the same error for an unknown, expired or unsigned link, and after the end of its management or membership. */
   async requireOffer(organization: string, id: string, signature: string): Promise<void> {
     const bytes = Buffer.from(signature, "base64url")
     const isSigned = bytes.toString("base64url") === signature && sameBytes(bytes, this.#mac(organization, id))
@@ -78,7 +78,7 @@ export class Uploads {
     const { works, buckets } = this.#deps
     const move = (from: StoredFile["state"], change: Partial<FieldsOf<StoredFile>>) =>
       works.run((work) => work.in(FileCollection, organization).update(id, { $set: { ...change } }, { where: { state: from } }))
-    // Before the bucket has it: of two that send, one writes.
+    // Change the state before the bucket write: of two concurrent senders, one writes.
     await move("awaited", { state: "receiving" }).catch((error: unknown) => {
       throw error instanceof AppError && error.code === "aborted" ? taken() : error
     })
@@ -91,7 +91,10 @@ export class Uploads {
     await move("receiving", { state: "uploaded", bytes: bytes.length })
   }
 
-  /** Stages that the item is made of it. Throws `not_found`, and `failed_precondition` where nothing was uploaded or another item has it. */
+  /**
+   * Stages the claim by an item. Throws `not_found` for an unknown upload. Throws `failed_precondition` if the document was not
+   * uploaded, or belongs to another item.
+   */
   async claim(work: UnitOfWork, organization: string, id: string, item_id: string): Promise<void> {
     const file = await this.#find(organization, id)
     if (!file) throw gone(id)
@@ -103,7 +106,7 @@ export class Uploads {
     work.in(FileCollection, organization).update(id, { $set: { state: "claimed", item_id } }, { where: { state: "uploaded" } })
   }
 
-  /** The document in pieces. Throws `not_found`. */
+  /** Returns the document in pieces. Throws `not_found`. */
   async pieces(organization: string, id: string): Promise<Uint8Array[]> {
     const object = await this.#deps.buckets.open(organization).get(keyOf(id))
     if (!object) throw gone(id)
@@ -112,10 +115,10 @@ export class Uploads {
     return pieces
   }
 
-  /** Stages that a document goes. */
+  /** Stages the removal of a document. */
   drop(work: UnitOfWork, organization: string, id: string): void {
     work.in(FileCollection, organization).remove(id, { optional: true })
-    // Where this is lost, the job that was enqueued with the offer does it.
+    // If this is lost, the job enqueued by `offer` removes the document.
     work.afterCommit(() =>
       this.#deps.buckets
         .open(organization)
@@ -128,7 +131,7 @@ export class Uploads {
     for (const { id } of await this.#deps.store.open(FileCollection, organization).find({ item_id })) this.drop(work, organization, id)
   }
 
-  /** Removes what nobody claimed, and what a lost process left in the bucket; one that waits to be read is looked at again. */
+  /** Removes unclaimed documents and leftovers of a crashed process. A document still waiting to be read is checked again later. */
   async expire(work: UnitOfWork, organization: string, id: string): Promise<void> {
     const { store, buckets, queue, clock } = this.#deps
     const file = await store.open(FileCollection, organization).get(id)
