@@ -36,7 +36,7 @@ function areSound(fields: Readonly<Record<string, Json>>): boolean {
   return true
 }
 
-/** Returns the column of a single field. */
+/** Returns the column name for a field, without regard to other fields. */
 export function columnOf(name: string): string {
   if (name === "__proto__") return "___proto__"
   const storable = name.toWellFormed().replaceAll(/[.\0\uFFFD]|^\$/g, "_")

@@ -1,4 +1,5 @@
-// Recognizes columns of mail addresses, phone numbers, names and time zones by the words of the column name, in many languages. Pure.
+// Recognizes columns of mail addresses, phone numbers, names and time zones by the words of the column name. Supports many
+// languages. Pure.
 import { otherTerms, termsByLanguage } from "./person-column-terms.ts"
 
 export type PersonField = "email" | "phone" | WholeName

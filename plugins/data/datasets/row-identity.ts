@@ -1,4 +1,4 @@
-// Derives the ID and position of a row write, so a retry or replay writes the same row at the same position. Pure.
+// Derives the ID and position of a row write. A retry or replay therefore writes the same row at the same position. Pure.
 import { AppError, derivedUuid, derivedUuidInOrder, type Json } from "#core"
 
 /** Origin of a row: the execution (or call) that first wrote it, the step, and the item in the step. */
@@ -14,8 +14,8 @@ export interface RowOrigin {
 }
 
 /**
- * UUIDv8 of organization, dataset, key and optional scope value. 42 and "42" are the same key, because forms send text and
- * programs send numbers.
+ * UUIDv8 of organization, dataset, key and optional scope value. The number 42 and the text "42" are the same key. Forms send
+ * text, programs send numbers.
  */
 export function keyedRowId(
   organization: string,

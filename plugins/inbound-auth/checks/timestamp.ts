@@ -56,8 +56,8 @@ const unitNames: Readonly<Record<TimeUnit, string>> = {
 }
 
 /**
- * Throws Refused if the time is unreadable or outside the window. Call it after the signature check, since the message discloses
- * a right signature.
+ * Throws Refused if the time is unreadable or outside the window. Call it after the signature check, because its message states
+ * that the signature is right.
  */
 export function checkAge(text: string, rule: Pick<TimestampRule, "unit" | "tolerance_s">, now: number): void {
   const signedAt = parseTime(text, rule.unit)

@@ -19,7 +19,7 @@ export const ProviderRow = z.strictObject({
   scheme: Scheme,
   /**
    * Creator of the secret. `receiver`: this service or the provider. `provider`: the provider only. `public_key`: a published key
-   * replaces the secret.
+   * replaces the secret. `none`: the provider has no secret.
    */
   secret: z.enum(["receiver", "provider", "public_key", "none"]),
   /** Name of the secret at the provider. */

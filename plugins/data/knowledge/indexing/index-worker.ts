@@ -1,5 +1,5 @@
 // Main-thread interface of the index thread. The thread starts on first use. If it runs out of memory, its tasks fail, and the
-// next draft starts a new thread. Texts and segments are sent in pieces, one at a time: a message with a whole segment would
+// next draft starts a new thread. Texts and segments are sent in pieces, one at a time. A message with a whole segment would
 // block the main thread.
 import { AppError, token } from "#core"
 import { ConfinedThread, OnDemand } from "#core/engine"

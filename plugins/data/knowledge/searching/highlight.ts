@@ -83,7 +83,7 @@ class Farthest {
   }
 }
 
-/** Returns the start of a word. */
+/** Returns the start of the next word within 30 characters, otherwise `at`. */
 function wordStart(text: string, at: number): number {
   const space = text.slice(at, at + 30).search(/\s/)
   return at === 0 || space < 0 ? at : at + space + 1

@@ -118,7 +118,7 @@ export class Uploads {
   /** Stages the removal of a document. */
   drop(work: UnitOfWork, organization: string, id: string): void {
     work.in(FileCollection, organization).remove(id, { optional: true })
-    // If this is lost, the job enqueued by `offer` removes the document.
+    // If this removal is lost, the job enqueued by `offer` removes the document.
     work.afterCommit(() =>
       this.#deps.buckets
         .open(organization)
