@@ -1,4 +1,4 @@
-// At start, applies the shipped pipeline files and the user's. Until the first event, logs an example request to the operator.
+// At start, applies the shipped pipeline files and the user's. Until the first event, the greeting at start shows an example request.
 import { existsSync } from "node:fs"
 import { relative, resolve } from "node:path"
 import { allDone, type Deps, Log, Settings, Store, UnitsOfWork } from "#core"

@@ -1,5 +1,5 @@
-// Reads the newest entries of one pipeline or all pipelines, in order of receipt. The journal has one index by time over all
-// entries. Further indexes cover only failed, rejected and test entries, so most events pay for few indexes. Accepted entries are
+// Reads the newest entries of one pipeline or all pipelines, in order of receipt. Over all pipelines, the journal has one index
+// by time. Further indexes cover only failed, rejected and test entries, so most events pay for few indexes. Accepted entries are
 // first looked for among the latest entries. If the latest have too few, the pipelines are read group by group, with at most
 // `limit` entries each.
 import type { Store } from "#core"

@@ -67,7 +67,7 @@ type Config = Rendered<z.output<typeof config>>
 
 /**
  * Sends a message in the service's standard layout. The pipeline supplies the content only. The Mailer renders the layout,
- * escapes markup and headers, and makes a retry the same message.
+ * prevents injected markup and headers, and makes a retry the same message.
  */
 export const emailSend = defineAction({
   type: "email.send",

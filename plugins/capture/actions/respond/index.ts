@@ -185,7 +185,7 @@ function staticProblem(name: string, value: unknown): string | undefined {
 
 function answerOf(config: Config) {
   const status = config.status ?? 200
-  // Older documents may set headers that are no longer allowed. They are left out.
+  // Older documents may set headers that are no longer allowed. These headers are left out.
   const given = Object.entries(config.headers ?? {}).filter(([name]) => mayBeSet(name.toLowerCase()) || refused.has(name.toLowerCase()))
   const headers = checkHeaders(Object.fromEntries(given.map(([name, value]) => [name, String(value)])), refused)
   const location = headers["location"]

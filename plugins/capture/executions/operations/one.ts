@@ -1,4 +1,4 @@
-// Reads one event by its ID alone, lists its replays, and copies the event as a command, a test or a report.
+// Reads one event by its ID alone and lists its replays. Copies the event as a command, a test or a report.
 import { z } from "zod"
 import { AppError, Clock, defineList, defineOperation, Ids, PublicUrl, resultOf, Settings, Store, Uuid } from "#core"
 import { EntryCollection, type JournalEntry, PipelineEngine, PipelineSource, retainedEntry, type StoredPipeline } from "#core/engine"

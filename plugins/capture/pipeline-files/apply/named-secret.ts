@@ -45,7 +45,7 @@ function lastingSecret({ secrets }: PipelineRecord): PipelineRecord["secrets"][n
 // The variable of a document's secret may be unset. Its pipeline then stays `proposed` with a generated secret, and takes the
 // secret once the variable is set. Files at start behave the same way.
 
-/** A pipeline with a secret keeps it if the variable is unset later. */
+/** A pipeline with a secret keeps the secret if the variable is unset later. */
 function waits({ unset }: ReadDocument, stored: PipelineRecord | undefined): boolean {
   return unset !== undefined && (stored === undefined || hasNoSecret(stored))
 }

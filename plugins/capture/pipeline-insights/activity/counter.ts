@@ -1,4 +1,4 @@
-// Counts the events of this node in memory and writes the counts every few seconds. Each event costs a few additions. A crash
+// Counts the events of this node in memory, and writes the counts every few seconds. Each event costs a few additions. A crash
 // loses the unwritten counts.
 import { Clock, type Deps, defineCollection, Log, Store, timestamp, UnitsOfWork } from "#core"
 import { type SettledEvent, SettledEvents } from "#core/engine"

@@ -126,7 +126,7 @@ function pipelineText({ slug, events, scanned, without_payload, differing }: Rep
   return [differing.length > 0 ? styleText("yellow", counts) : counts, ...shown, ...more].join("\n")
 }
 
-/** Returns the changed lines, each with its parent line. */
+/** Returns the changed lines and the unchanged line before each change. */
 function changedLines(lines: readonly string[]): string[] {
   return lines.filter((line, index) => !line.startsWith("  ") || lines[index + 1]?.startsWith("  ") === false)
 }

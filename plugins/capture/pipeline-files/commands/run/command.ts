@@ -105,8 +105,8 @@ async function takeExecution({ fromExecution = "" }: RunOptions, document: Pipel
   return { sent, kind: "execution", at: kept.received_at }
 }
 
-// An event may carry its sender's own signature or secret. The service's rules then verify it with the document's own secret.
-// Other events are signed here with a test secret.
+// An event may carry its sender's own signature or secret. Such an event is verified with the document's own secret, as in the
+// service. Other events are signed here with a test secret.
 
 interface Proving {
   readonly sent: SentEvent
