@@ -1,16 +1,15 @@
-// The consent ledger, to which entries are only ever added; what is left of people who were erased; and for what an
-// organization wants a consent.
+// The consent ledger (append-only), tombstones of erased people, and purposes with required consent.
 import { type Document, defineCollection, derivedUuid, type Json } from "#core"
 
 export const entryKinds = ["given", "withdrawn"] as const
 export const entrySources = ["form", "link", "message", "call", "import", "operation", "other"] as const
-/** Of a purpose: every one. */
+/** As a purpose: all purposes. */
 export const everyPurpose = "all"
-/** Of a channel: every one that the address or number has. */
+/** As a channel: all channels of the address or number. */
 export const everyChannel = "all"
 
 export interface ConsentEntry extends Document {
-  /** Of the person, under the ledger's key. */
+  /** Digest of the person under the ledger's key. */
   digest: string
   address: string
   kind: (typeof entryKinds)[number]
@@ -19,13 +18,13 @@ export interface ConsentEntry extends Document {
   source: (typeof entrySources)[number]
   wording: string
   evidence: Record<string, Json>
-  /** When the person said it. */
+  /** Time of the person's statement. */
   at: string
   recorded_at: string
   recorded_by: string
 }
 
-/** Audited by size: what is erased here must not be left in the audit log. */
+/** Audited by size, so that the audit log contains no erased data. */
 export const ConsentCollection = defineCollection<ConsentEntry>()({
   name: "consents",
   outlivesRestore: true,
@@ -36,13 +35,13 @@ export const ConsentCollection = defineCollection<ConsentEntry>()({
   repairsText: true,
 })
 
-/** Of a person who was erased; `id` follows from the digest. */
+/** Marks an erased person. `id` is derived from the digest. */
 export interface Tombstone extends Document {
   digest: string
   reason: string
   erased_at: string
   erased_by: string
-  /** How many entries were removed. */
+  /** Number of removed entries. */
   entries: number
 }
 

@@ -1,11 +1,11 @@
-// Where the rules are obeyed: all mail of the service, and all messages by chat app and text.
+// Applies the consent rules to all mail of the service and to all chat app and text messages.
 import type { Clock } from "#core"
 import type { AskVeto } from "../conversations/index.ts"
 import type { MailGuard } from "../email/index.ts"
 import { normalEmail } from "../leads/index.ts"
 import { answersOf, type ConsentQuestion, type ConsentRule, type RuleAnswer, suppression } from "./rules.ts"
 
-/** The first that forbids. The suppression list is obeyed by a guard of its own, which also says for what reason. */
+/** Returns the first rule with a veto. Skips the suppression list: its own guard checks the list and reports the reason. */
 async function forbidden(rules: readonly ConsentRule[], question: ConsentQuestion): Promise<RuleAnswer | undefined> {
   return (await answersOf(rules, question)).find(({ rule, verdict }) => verdict === "forbids" && rule !== suppression)
 }
@@ -13,7 +13,7 @@ async function forbidden(rules: readonly ConsentRule[], question: ConsentQuestio
 export function mailGuard(rules: readonly ConsentRule[], clock: Clock): MailGuard {
   return {
     async withheld({ organization, category, recipients }) {
-      // Of the service to those who run it.
+      // Notices go to the operators of the service.
       if (category === "notice") return []
       const purpose = category === "marketing" ? "marketing" : "service"
       const answers = await Promise.all(

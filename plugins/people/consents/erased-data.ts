@@ -1,4 +1,4 @@
-// Keeps data about erased people from being written or sent again: by a replay, a step that runs later, or an import.
+// Blocks writes and messages with data about erased people: replays, late steps and imports.
 import { AppError, type Json } from "#core"
 import { normalEmail, normalPhone } from "../leads/index.ts"
 import { TombstoneCollection, tombstoneId } from "./collections.ts"
@@ -9,7 +9,7 @@ interface GuardDeps extends Pick<LedgerDeps, "store" | "keys"> {
   readonly leads: { region(organization: string): Promise<string> }
 }
 
-/** Tombstones read at once. */
+/** Tombstones in one read. */
 const maxRead = 1_000
 const maxDepth = 8
 
@@ -34,7 +34,7 @@ function erased(at: string): AppError {
   return new AppError("failed_precondition", message, { reason: "person_erased", retryable: false })
 }
 
-/** Every mail address and phone number that is a value of its own. */
+/** Yields each value in the data with the form of a mail address or phone number. */
 function* peopleIn(value: Json, region: string, depth = 0): Generator<Person> {
   if (typeof value === "object" && value !== null) {
     if (depth < maxDepth) for (const part of Object.values(value)) yield* peopleIn(part as Json, region, depth + 1)

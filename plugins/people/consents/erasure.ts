@@ -1,5 +1,6 @@
-// What is left of an erased person in other areas, removed by a job that begins again where a node ended: conversations with
-// messages and files, mails, entries of the suppression list, and, where it was asked for, rows.
+// Removes data of an erased person from other areas: conversations with messages and files, mails, suppression entries and, on
+// request, rows.
+// The job starts again if its node stops.
 import { z } from "zod"
 import { defineJob, jobRef, type UnitOfWork, Vault } from "#core"
 import { jobSealContext } from "#core/engine"
@@ -14,7 +15,7 @@ import type { Person } from "./person.ts"
 export const eraseTracesRef = jobRef(
   "consents.erase_traces",
   z.object({
-    /** Of the person: nothing of them is to be read in a job that waits. */
+    /** Sealed address of the person. A waiting job must not contain readable personal data. */
     sealed: z.strictObject({ key_id: z.string(), text: z.string() }),
     delete_rows: z.boolean(),
   }),
@@ -51,7 +52,7 @@ export const eraseTraces = defineJob(eraseTracesRef, {
       await suppressions.forget(work, organization, person.value)
     }
     await written.settle(organization)
-    // What they wrote just before the conversation went may have made them a lead again.
+    // A message just before the removal of the conversation may have created the lead again.
     await leads.forget(work, organization, person)
     await leads.forgetRows(organization, person, async (staged, rows) => {
       await files(
@@ -64,7 +65,7 @@ export const eraseTraces = defineJob(eraseTracesRef, {
     async function removeRow(staged: UnitOfWork, slug: string, rowId: string): Promise<void> {
       const dataset = await datasets.get(organization, slug)
       const row = dataset && (await datasets.rows(organization).get(rowId))
-      // A row that several events wrote is named by each of them.
+      // Several events may refer to the same row.
       const isStaged = staged.writes.some((write) => write.kind === "remove" && write.id === rowId)
       if (dataset && row?.dataset_id === dataset.id && !isStaged) datasets.remove(staged, organization, dataset, row)
     }

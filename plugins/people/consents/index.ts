@@ -1,4 +1,4 @@
-// Consents: a ledger of what people agreed to be written for, the one question whether they may be written to, and erasure.
+// Consents: a ledger of agreements, a check of the permission to write to a person, and erasure.
 import { z } from "zod"
 import { Clock, definePlugin, injected, Store } from "#core"
 import { RowGuards } from "../../data/datasets/index.ts"
@@ -65,7 +65,7 @@ export default definePlugin({
   },
 })
 
-/** What the ledger and the suppression list tell of a lead. */
+/** Consent and suppression entries for the timeline of a lead. */
 function consentSource(store: Store, ledger: Ledger): LeadTimelineSource {
   return async ({ organization, emails, phones, limit, after }) => {
     const people = [
@@ -87,7 +87,7 @@ function step({ id, at, kind, channel, purpose, source, wording, evidence, addre
 
 function suppressionSource(suppressions: Suppressions): LeadTimelineSource {
   return async ({ organization, emails, after }) => {
-    // A few for each address.
+    // Each address has only a few entries.
     const found = await suppressions.of(organization, emails)
     const entries = found.map(({ id, created_at: at, reason, source, address, evidence }) => {
       const summary = `${address} was put on the suppression list: ${reason}.`

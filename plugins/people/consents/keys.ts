@@ -1,5 +1,5 @@
-// The key of the consent ledger: random, made once and kept sealed, so that a changed master key does not make it forget who
-// was erased. People are looked up by a digest under it, which is all that is left of an erased one.
+// The key of the consent ledger: random, created once and stored sealed. It survives a change of the master key.
+// People are looked up by a digest under this key. The digest is the only trace of an erased person.
 import { createHmac, randomBytes } from "node:crypto"
 import { type Deps, type Document, defineCollection, Ids, type Sealed, Store, Vault } from "#core"
 import { personKey } from "../conversations/index.ts"
@@ -45,7 +45,7 @@ export class ConsentKeys {
     const keys = store.open(ConsentKeyCollection)
     let stored = await keys.get(id)
     if (!stored) {
-      // Of several nodes that make one, the first one's holds.
+      // If several nodes create a key, the first stored key wins.
       const doc = { id, key: vault.seal(randomBytes(32).toString("base64"), context) }
       await store.commit({ id: ids.uuid(), writes: [{ kind: "insert", collection: ConsentKeyCollection, doc, ifPresent: "keep" }] })
       stored = (await keys.get(id)) ?? doc

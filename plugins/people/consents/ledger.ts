@@ -1,4 +1,4 @@
-// The ledger: what people consented to and took back, what stands of it, and erasing a person.
+// The ledger: records consents and withdrawals, returns the current consent, and erases a person.
 import { AppError, Clock, type Deps, Ids, type Json, Store, timestamp, type UnitOfWork } from "#core"
 import {
   ConsentCollection,
@@ -19,14 +19,14 @@ export type LedgerDeps = Deps<typeof Ledger.inject>
 
 export type NewEntry = Pick<ConsentEntry, "kind" | "channel" | "purpose" | "source" | "wording" | "evidence" | "recorded_by"> & {
   readonly at?: string | undefined
-  /** Of what was given after the person had been erased. */
+  /** True for a consent from after the person's erasure. */
   readonly after_erasure: boolean
 }
 
 const page = 500
-/** By how much the clock of a caller may be ahead. */
+/** Tolerance for a caller's clock that runs ahead. */
 const maxAheadMs = 60_000
-/** Of one person and purpose: the newest of them decides, so few are read. */
+/** Entries in one read, per person and purpose. The newest entry decides, so a small number is enough. */
 const maxRead = 200
 
 export class Ledger {
@@ -45,7 +45,7 @@ export class Ledger {
     return this.#deps.store.open(TombstoneCollection, organization).get(tombstoneId(await this.digestOf(organization, person)))
   }
 
-  /** Stages an entry. Throws `failed_precondition` for somebody who was erased. */
+  /** Stages an entry. Throws `failed_precondition` if the person was erased. */
   async record(work: UnitOfWork, organization: string, person: Person, { after_erasure, at, ...given }: NewEntry): Promise<ConsentEntry> {
     const now = timestamp(this.#deps.clock.now())
     if (at !== undefined && Date.parse(at) > Date.parse(now) + maxAheadMs) throw unreadable("at", `is ${at}, which is yet to come`)
@@ -66,7 +66,7 @@ export class Ledger {
     return entry
   }
 
-  /** Stages that nothing is left of a person but that they must not be written to. */
+  /** Stages the erasure: removes all entries and stores a tombstone. The tombstone blocks later messages to the person. */
   async erase(work: UnitOfWork, organization: string, person: Person, by: { reason: string; credential_id: string }): Promise<Tombstone> {
     const earlier = await this.tombstone(organization, person)
     if (earlier) {
@@ -86,7 +86,7 @@ export class Ledger {
     return tombstone
   }
 
-  /** Every entry of a person, newest first. */
+  /** Yields all entries of a person, newest first. */
   async *entries(organization: string, digest: string): AsyncIterable<ConsentEntry> {
     const ledger = this.#deps.store.open(ConsentCollection, organization)
     let after: [string, string] | undefined
@@ -99,7 +99,7 @@ export class Ledger {
     }
   }
 
-  /** What erasure says. */
+  /** Returns the answer of the erasure rule. */
   async erasure({ organization, person }: ConsentQuestion): Promise<RuleAnswer> {
     const tombstone = await this.tombstone(organization, person)
     if (!tombstone) return { rule: "erasure", verdict: "silent", why: "The person was not erased.", evidence: {} }
@@ -107,7 +107,10 @@ export class Ledger {
     return { rule: "erasure", verdict: "forbids", why: "The person was erased, and has not given consent since.", evidence }
   }
 
-  /** What the newest entry about the channel and purpose says; where there is none, whether one is needed. */
+  /**
+   * Returns the answer of the newest entry for the channel and purpose. Without an entry, the answer depends on the purpose's
+   * requirement.
+   */
   async consent({ organization, person, channel, purpose }: ConsentQuestion): Promise<RuleAnswer> {
     const entry = await this.#newest(organization, person, channel, purpose)
     if (entry) {
@@ -138,7 +141,7 @@ export class Ledger {
     work.in(ConsentSettingsCollection, organization).update(settingsId(organization), { $set }, { upsert: true })
   }
 
-  /** Of two at one time, the withdrawal holds. */
+  /** Returns the newest entry. A withdrawal wins over a consent of the same time. */
   async #newest(organization: string, person: Person, channel: Channel, purpose: string): Promise<ConsentEntry | undefined> {
     const filter = {
       digest: await this.digestOf(organization, person),

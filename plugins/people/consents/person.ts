@@ -1,4 +1,4 @@
-// Whom a consent is about: a mail address or a phone number; and the channels by which each is written to.
+// The subject of a consent: a mail address or phone number, and the channels of each.
 import { z } from "zod"
 import { AppError } from "#core"
 import { normalEmail, normalPhone } from "../leads/index.ts"
@@ -30,7 +30,7 @@ interface Given {
   readonly phone: string
 }
 
-/** Throws `invalid_argument` unless exactly one of them is given, and can be read. */
+/** Throws `invalid_argument` unless exactly one of them is set and readable. */
 export function personOf({ email, phone }: Given, region: string): Person {
   if ((email === "") === (phone === "")) throw unreadable("email", "or phone: give one of the two")
   if (email !== "") {

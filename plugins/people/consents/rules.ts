@@ -1,4 +1,4 @@
-// The rules that allow or forbid a message to a person. Areas with a rule of their own extend this point.
+// The rules for messages to a person. Other areas add their own rules to this extension point.
 import { defineExtensionPoint, type Json, timestamp } from "#core"
 import type { Finding } from "../conversations/index.ts"
 import type { Suppressions } from "../suppressions/index.ts"
@@ -16,17 +16,17 @@ export interface ConsentQuestion {
 export interface RuleAnswer {
   /** Stable name, such as `consent` or `opt_out`. */
   readonly rule: string
-  /** `silent`: it knows nothing that speaks for or against. */
+  /** `silent`: the rule has no evidence for or against a message. */
   readonly verdict: "allows" | "forbids" | "silent"
-  /** A sentence for people. */
+  /** A sentence for users. */
   readonly why: string
-  /** Ids, times and wordings that prove it. */
+  /** Ids, times and wordings as evidence. */
   readonly evidence: Record<string, Json>
-  /** RFC 3339; of what forbids for a time. */
+  /** RFC 3339. Set if the veto expires. */
   readonly until?: string
 }
 
-/** Undefined: the rule is not about this channel. */
+/** Returns undefined if the rule does not cover the channel. */
 export type ConsentRule = (question: ConsentQuestion) => Promise<RuleAnswer | undefined>
 
 export const ConsentRules = defineExtensionPoint<ConsentRule>({ id: "consents.rules" })
@@ -36,10 +36,10 @@ export async function answersOf(rules: readonly ConsentRule[], question: Consent
   return (await Promise.all(rules.map((rule) => rule(question)))).filter((answer) => answer !== undefined)
 }
 
-/** Mail for any other purpose is what a person asked for, such as a receipt. */
+/** Marketing purpose. Mail for other purposes counts as requested, such as a receipt. */
 const marketing = "marketing"
 
-/** What other areas say: the suppression list of mail, and the gate of the chat app and text messages. */
+/** Rules of other areas: the suppression list of mail, and the gate of chat app and text messages. */
 export const suppression = "suppression"
 
 export function suppressionRule(suppressions: Suppressions): ConsentRule {
@@ -54,7 +54,7 @@ export function suppressionRule(suppressions: Suppressions): ConsentRule {
   }
 }
 
-/** What the gate of the chat app and text messages finds, as a rule's answer. */
+/** Converts a finding of the message gate to a rule's answer. */
 export function answerOf({ rule, why, evidence, refusal, until }: Finding): RuleAnswer {
   if (until !== undefined) return { rule, verdict: "forbids", why, evidence, until: timestamp(until) }
   return { rule, verdict: refusal ? "forbids" : "silent", why, evidence }

@@ -1,4 +1,4 @@
-// Consents, as the console makes them of their operations.
+// Consent screens of the console, built from the operations.
 import type { Contribution } from "#console"
 
 export default {

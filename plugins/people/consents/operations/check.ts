@@ -1,4 +1,4 @@
-// May we write to this person, here, now, and why.
+// Checks whether the organization may write to a person now, with the reasons.
 import { z } from "zod"
 import { AnyJson, Clock, defineOperation, resultOf, Timestamp, timestamp } from "#core"
 import { ConversationStanding, E164 } from "../../conversations/index.ts"

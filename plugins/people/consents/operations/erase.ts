@@ -1,4 +1,4 @@
-// Erasing a person, as the law lets them ask for.
+// Erases a person on request, as data protection law requires.
 import { z } from "zod"
 import { defineOperation, Ids, JobQueue, Timestamp, Uuid, Vault } from "#core"
 import { LeadErasure, Leads, RowBuffer } from "../../leads/index.ts"

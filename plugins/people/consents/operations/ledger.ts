@@ -1,4 +1,4 @@
-// Recording consents, reading them, and for which purposes one is required.
+// Operations to record and read consents, and to set the purposes with required consent.
 import { z } from "zod"
 import { AnyJson, defineList, defineOperation, Timestamp, Uuid } from "#core"
 import type { Streamed } from "#core/engine"
@@ -7,7 +7,7 @@ import { ConsentCollection, type ConsentEntry, entryKinds, entrySources, everyCh
 import { Ledger } from "../ledger.ts"
 import { channels, kindOf, personFields, personOf, unreadable } from "../person.ts"
 
-/** What answers show of the ledger, and the fields that inputs share. */
+/** Output schemas of the ledger, and shared input fields. */
 export const Purpose = z
   .string()
   .trim()
