@@ -1,6 +1,5 @@
 // Removes data of an erased person from other areas: conversations with messages and files, mails, suppression entries and, on
-// request, rows.
-// The job starts again if its node stops.
+// request, rows. The job starts again if its node stops.
 import { z } from "zod"
 import { defineJob, jobRef, type UnitOfWork, Vault } from "#core"
 import { jobSealContext } from "#core/engine"

@@ -1,5 +1,5 @@
-// The key of the consent ledger: random, created once and stored sealed. It survives a change of the master key.
-// People are looked up by a digest under this key. The digest is the only trace of an erased person.
+// The key of the consent ledger: random, created once and stored sealed. It survives a change of the master key. People are
+// looked up by a digest under this key. The digest is the only trace of an erased person.
 import { createHmac, randomBytes } from "node:crypto"
 import { type Deps, type Document, defineCollection, Ids, type Sealed, Store, Vault } from "#core"
 import { personKey } from "../conversations/index.ts"

@@ -1,5 +1,5 @@
-// Earlier addresses of a person in the chat app: phone numbers before a change, and user IDs of people with a number.
-// Messages at an earlier address belong to the conversation at the present address.
+// Earlier addresses of a person in the chat app: phone numbers before a change, and user IDs of people with a number. Messages at
+// an earlier address belong to the conversation at the present address.
 import { type Deps, type Document, defineCollection, derivedUuid, Store, type UnitOfWork } from "#core"
 import { personKey, writtenAs } from "./phone.ts"
 

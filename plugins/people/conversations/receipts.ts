@@ -1,5 +1,5 @@
-// Delivery states of a sent message. Providers report in any order and repeatedly.
-// The result is the highest reported state, independent of the order.
+// Delivery states of a sent message. Providers report in any order and repeatedly. The result is the highest reported state,
+// independent of the order.
 import { type Document, derivedUuid } from "#core"
 import type { Channel } from "./channels.ts"
 import type { DeliveryError } from "./messages.ts"

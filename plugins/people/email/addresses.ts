@@ -1,5 +1,5 @@
-// Parses mail addresses from people and events strictly. Rejects extra text, ambiguity and header injection.
-// Names may be in any script. The domain is converted to punycode at sending.
+// Parses mail addresses from people and events strictly. Rejects extra text, ambiguity and header injection. Names may be in any
+// script. The domain is converted to punycode at sending.
 import { domainToASCII } from "node:url"
 import { z } from "zod"
 import { AppError } from "#core"
@@ -55,9 +55,8 @@ const spaces = /[\u00A0\u2007\u202F]/g
 const wide = /[\uFF01-\uFF5E]/g
 
 /**
- * Removes characters without a glyph: zero-width spaces, direction marks, byte order marks, soft hyphens.
- * Converts a no-break space to a space, and a full-width ＠ or digit to the plain character. Copied texts contain these
- * characters.
+ * Removes characters without a glyph: zero-width spaces, direction marks, byte order marks, soft hyphens. Converts a no-break
+ * space to a space, and a full-width ＠ or digit to the plain character. Copied texts contain these characters.
  */
 export function visibleText(text: string): string {
   if (!special.test(text)) return text

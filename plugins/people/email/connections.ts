@@ -1,5 +1,5 @@
-// SMTP connections, pooled by organization. Messages to one recipient domain use at most three quarters of a pool.
-// A slow domain therefore leaves connections for others. Pools without messages are closed.
+// SMTP connections, pooled by organization. Messages to one recipient domain use at most three quarters of a pool. A slow domain
+// therefore leaves connections for others. Pools without messages are closed.
 import { AppError, allDone, type Clock } from "#core"
 import { FairLimiter } from "#core/engine"
 

@@ -1,5 +1,5 @@
-// Sends a message: chooses the sender, parses recipients, renders and passes the mail to the transport.
-// The message id is derived from the idempotency key. A retry has the same id, so mailboxes recognize the duplicate.
+// Sends a message: chooses the sender, parses recipients, renders and passes the mail to the transport. The message id is derived
+// from the idempotency key. A retry has the same id, so mailboxes recognize the duplicate.
 import { createHash } from "node:crypto"
 import { domainToASCII } from "node:url"
 import { AppError, token, type UnitOfWork } from "#core"

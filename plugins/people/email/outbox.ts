@@ -1,6 +1,5 @@
 // The default transport: writes each message to a file under <data_dir>/outbox. For development, and for programs that collect
-// mail.
-// Files appear atomically. A retry writes the same file.
+// mail. Files appear atomically. A retry writes the same file.
 import { createHash } from "node:crypto"
 import { mkdir, open, rename, rm } from "node:fs/promises"
 import { join } from "node:path"

@@ -1,5 +1,5 @@
-// Renders content to a message: subject, HTML in the standard look, and equivalent plain text.
-// The caller supplies values only. A value cannot inject markup, headers or scripts.
+// Renders content to a message: subject, HTML in the standard look, and equivalent plain text. The caller supplies values only. A
+// value cannot inject markup, headers or scripts.
 import { linkifyit } from "linkify-it"
 import parts from "./template/parts.generated.json" with { type: "json" }
 
@@ -105,8 +105,8 @@ function block(text: string, most = maxValue): string {
   return clean.length > most ? `${clean.slice(0, most).toWellFormed()}…` : clean.toWellFormed()
 }
 
-// Converts plain text to HTML: escapes the text and links web addresses, mail addresses and international phone numbers.
-// Links use http, https, mailto and tel only.
+// Converts plain text to HTML: escapes the text and links web addresses, mail addresses and international phone numbers. Links
+// use http, https, mailto and tel only.
 
 const links = linkifyit({ fuzzyLink: true, fuzzyEmail: true, fuzzyIP: false, urlAuth: true, maxLength: 2_048 })
   .add("ftp:", null)

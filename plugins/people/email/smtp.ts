@@ -1,6 +1,6 @@
-// Mail over pooled SMTP connections. A failure is permanent (5xx about the message or its recipients), temporary or unknown.
-// The outcome is unknown if the server received the whole message and did not confirm.
-// SMTP has no status query, so the service does not retry these messages automatically.
+// Mail over pooled SMTP connections. A failure is permanent (5xx about the message or its recipients), temporary or unknown. The
+// outcome is unknown if the server received the whole message and did not confirm. SMTP has no status query, so the service does
+// not retry these messages automatically.
 import type { SendMailOptions } from "nodemailer"
 import { AppError, type Clock } from "#core"
 import { type CallOutcome, type Destinations, systemClock } from "#core/engine"

@@ -1,6 +1,6 @@
-// Several deliveries of a message: to other recipients, or from other clients.
-// The conversation has the message once. An event goes to each recipient once. An authenticated delivery counts even if an
-// unauthenticated delivery came first, because anyone can forge the headers and the text of a message.
+// Several deliveries of a message: to other recipients, or from other clients. The conversation has the message once. An event
+// goes to each recipient once. An authenticated delivery counts even if an unauthenticated delivery came first, because anyone
+// can forge the headers and the text of a message.
 import { Postponed, type Store } from "#core"
 import { InboundMailCollection, maxDeliveries, recipientsOf, type StoredMail } from "./collections.ts"
 import { normalAddress } from "./conversations/conversations.ts"

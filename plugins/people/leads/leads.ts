@@ -106,8 +106,8 @@ export class Leads {
   }
 
   /**
-   * Finds or creates the lead of a sighting. `stage` adds to the same commit. The address decides.
-   * A number alone does not join two addresses: the leads become possible duplicates of each other.
+   * Finds or creates the lead of a sighting. `stage` adds to the same commit. The address decides. A number alone does not join
+   * two addresses: the leads become possible duplicates of each other.
    */
   async seen(organization: string, seen: Seen): Promise<void> {
     const identities = identitiesOf(seen)

@@ -21,8 +21,8 @@ export function validPhone(text: string, region: string): string | undefined {
 }
 
 /**
- * As `validPhone`. With a country code, also accepts numbers of an unassigned range or in the form of a chat app:
- * a reply to the number works.
+ * As `validPhone`. With a country code, also accepts numbers of an unassigned range or in the form of a chat app: a reply to the
+ * number works.
  */
 export function normalPhone(text: string, region: string): string | undefined {
   const valid = validPhone(text, region)

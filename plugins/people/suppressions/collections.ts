@@ -1,6 +1,5 @@
 // The suppression list: an entry with evidence for each address of an organization and reason. Also the service's key for lookups
-// of
-// addresses and for tokens.
+// of addresses and for tokens.
 import { type Document, defineCollection, derivedUuid, type Sealed } from "#core"
 
 export const suppressionReasons = ["hard_bounce", "complaint", "unsubscribe", "manual"] as const

@@ -1,6 +1,5 @@
 // The key of the suppression list: random, created once and stored sealed. A changed master key therefore does not empty the list
-// or
-// invalidate links in old mail.
+// or invalidate links in old mail.
 import { createHmac, hkdfSync, randomBytes } from "node:crypto"
 import { Clock, type Deps, Ids, Store, timestamp, Vault } from "#core"
 import { keySealContext, MailKeyCollection } from "./collections.ts"

@@ -1,5 +1,5 @@
-// The page behind a link that ends messages to a person. The page has no scripts, frames or external content.
-// Opening the page changes no data, because mail scanners open links.
+// The page behind a link that ends messages to a person. The page has no scripts, frames or external content. Opening the page
+// changes no data, because mail scanners open links.
 import { createHash } from "node:crypto"
 import { Html, html, type RouteResponse } from "#core"
 

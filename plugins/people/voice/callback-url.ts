@@ -1,5 +1,5 @@
-// Callback URL for status changes at Trust Hub. The signature keeps others from triggering requests to Trust Hub.
-// The callback's content is not trusted. It only triggers a new status request.
+// Callback URL for status changes at Trust Hub. The signature keeps others from triggering requests to Trust Hub. The callback's
+// content is not trusted. It only triggers a new status request.
 import { createHmac } from "node:crypto"
 import { sameSecret, type Vault } from "#core"
 

@@ -1,5 +1,5 @@
-// Advances a registration from the approval to the carrier's decision. Each answer is committed before the next call,
-// so after a kill any node continues from there.
+// Advances a registration from the approval to the carrier's decision. Each answer is committed before the next call, so after a
+// kill any node continues from there.
 import { AppError, Clock, type Deps, type FieldsOf, PublicUrl, Store, timestamp, UnitsOfWork, Vault } from "#core"
 import { Gatekeeper, type Receipt } from "#core/engine"
 import { Integrations } from "../../agents/integrations/index.ts"

@@ -72,8 +72,8 @@ export const isChannel = (word: string): word is ChannelWord => Object.hasOwn(ch
 const soonMs = 250
 
 /**
- * Reloads data when a live channel reports a change. Under many messages the next read starts after the current read ends,
- * so a busy channel neither floods the service nor delays the page.
+ * Reloads data when a live channel reports a change. Under many messages the next read starts after the current read ends, so a
+ * busy channel neither floods the service nor delays the page.
  */
 export function useNews(
   channel: string | undefined,

@@ -1,5 +1,5 @@
-// Summarizes an idle conversation with the configured model and checks the result against the person's messages.
-// Without a model, the digest contains only counts and contact data found by patterns.
+// Summarizes an idle conversation with the configured model and checks the result against the person's messages. Without a model,
+// the digest contains only counts and contact data found by patterns.
 import { z } from "zod"
 import { AppError, Clock, changesOf, defineJob, Postponed, Store, timestamp } from "#core"
 import { Models } from "../../../agents/models/index.ts"

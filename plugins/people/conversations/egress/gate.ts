@@ -1,6 +1,6 @@
-// The gate for every message to a person. Each message passes the gate when accepted and again just before it is sent.
-// Rules: the channel's opt-outs, vetoes of other plugins, the 24-hour window and templates, frequency, and quiet hours.
-// Preflight checks of the permission to write use the same findings.
+// The gate for every message to a person. Each message passes the gate when accepted and again just before it is sent. Rules: the
+// channel's opt-outs, vetoes of other plugins, the 24-hour window and templates, frequency, and quiet hours. Preflight checks of
+// the permission to write use the same findings.
 import { AppError, Clock, type Deps, type Json, Store, timestamp } from "#core"
 import { collections, conversationId } from "../channels.ts"
 import { ConversationLeads } from "../leads.ts"

@@ -106,8 +106,8 @@ function withMessage(callback: string, messageId: string): string {
 const passing: ReadonlySet<string> = new Set(["2", "4", "80007", "130429", "131016", "131048", "131056", "133004"])
 
 /**
- * Sends through Meta's Cloud API: POST /{phone-number-id}/messages below a base URL such as https://graph.facebook.com/v23.0.
- * The request contains the message's own id. Each status returns the id.
+ * Sends through Meta's Cloud API: POST /{phone-number-id}/messages below a base URL such as https://graph.facebook.com/v23.0. The
+ * request contains the message's own id. Each status returns the id.
  */
 export const meta: SendingProvider = {
   request({ message, address, number: { chat_app } }) {

@@ -1,5 +1,5 @@
-// Quiet hours in the recipient's time zone. The lead's zone comes first, then the possible zones of the number.
-// With several zones, a time is quiet if it is quiet in any of them.
+// Quiet hours in the recipient's time zone. The lead's zone comes first, then the possible zones of the number. With several
+// zones, a time is quiet if it is quiet in any of them.
 import { readFileSync } from "node:fs"
 import { parsePhoneNumberFromString } from "libphonenumber-js/max"
 import { countryOfUserId } from "../phone.ts"
@@ -66,8 +66,7 @@ let areas: ReadonlyMap<string, readonly string[]> | undefined
 
 /**
  * Zones by prefix, for countries with several zones. Source: Google's libphonenumber (resources/timezones/map_data.txt,
- * Apache-2.0)
- * as of 2026-08. Prefixes with the same zones as a shorter prefix are left out.
+ * Apache-2.0) as of 2026-08. Prefixes with the same zones as a shorter prefix are left out.
  */
 function readAreas(): ReadonlyMap<string, readonly string[]> {
   const table = JSON.parse(readFileSync(new URL("./zones.json", import.meta.url), "utf8")) as Record<string, string>

@@ -1,5 +1,5 @@
-// Sends a message at most once. Neither provider has idempotency keys, so the sender marks a message before the call.
-// A message with this mark was in progress when a node stopped. Its outcome is unknown until a status arrives.
+// Sends a message at most once. Neither provider has idempotency keys, so the sender marks a message before the call. A message
+// with this mark was in progress when a node stopped. Its outcome is unknown until a status arrives.
 import {
   AppError,
   Clock,

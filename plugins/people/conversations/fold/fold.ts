@@ -1,6 +1,5 @@
 // Computes a conversation from its stored messages after each new message. The result does not depend on the order or repetition
-// of
-// deliveries. The revision refuses a concurrent write, and the job runs again.
+// of deliveries. The revision refuses a concurrent write, and the job runs again.
 import { type Changes, type Deps, JobQueue, Store, type UnitOfWork } from "#core"
 import { Announcements } from "../announcements.ts"
 import { type Channel, closeJob, collections, foldJob, type StoredConversation } from "../channels.ts"

@@ -1,5 +1,5 @@
-// Computes the state of a sent message from its reports, in any order of arrival.
-// This includes reports that arrive before the provider's answer to the send call is stored.
+// Computes the state of a sent message from its reports, in any order of arrival. This includes reports that arrive before the
+// provider's answer to the send call is stored.
 import { type Changes, Clock, type Deps, JobQueue, type Json, Store, timestamp, type UnitOfWork } from "#core"
 import { Announcements } from "../announcements.ts"
 import { type Channel, collections, foldJob } from "../channels.ts"

@@ -1,6 +1,5 @@
 // Webhooks of Meta's Cloud API for WhatsApp: messages, echoes of the phone app, history, statuses, changes of a person's number
-// or user ID,
-// and marketing preferences set in WhatsApp.
+// or user ID, and marketing preferences set in WhatsApp.
 import type { Json } from "#core"
 import { plus } from "../phone.ts"
 import type { DeliveryState } from "../receipts.ts"

@@ -1,5 +1,5 @@
-// Moves messages from an earlier address of a person to the conversation at the present address. The job can run again.
-// Each message moves once. Both conversations are then computed from their messages.
+// Moves messages from an earlier address of a person to the conversation at the present address. The job can run again. Each
+// message moves once. Both conversations are then computed from their messages.
 import { defineJob, type JobQueue, JobQueue as Queue, Store, UnitsOfWork } from "#core"
 import { collections, conversationId, foldJob, moveJob, type StoredConversation } from "../channels.ts"
 import { writtenAs } from "../phone.ts"

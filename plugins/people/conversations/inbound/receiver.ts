@@ -1,5 +1,5 @@
-// Stages a delivery: messages, opt-outs and reports about sent messages. No write can make the commit fail.
-// A repeated delivery changes no data.
+// Stages a delivery: messages, opt-outs and reports about sent messages. No write can make the commit fail. A repeated delivery
+// changes no data.
 import {
   AppError,
   Clock,
@@ -72,8 +72,8 @@ export class Receiver {
   }
 
   /**
-   * Stages a delivery. For a large delivery, stages the first piece and a job for each other piece.
-   * Throws if the payload is not a webhook of the provider.
+   * Stages a delivery. For a large delivery, stages the first piece and a job for each other piece. Throws if the payload is not
+   * a webhook of the provider.
    */
   async stage(work: UnitOfWork, organization: string, from: Arrived): Promise<Received> {
     const [first = null, ...later] = from.provider === "meta_whatsapp" ? piecesOf(from.payload) : [from.payload]

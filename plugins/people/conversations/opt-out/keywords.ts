@@ -1,5 +1,5 @@
-// Detects opt-out and opt-in messages. The keyword must be the whole message.
-// A sentence with the word ("where does the bus stop?") is not a keyword.
+// Detects opt-out and opt-in messages. The keyword must be the whole message. A sentence with the word ("where does the bus
+// stop?") is not a keyword.
 import type { Channel } from "../channels.ts"
 import { fillers, optInPhrases, optOutPhrases, textMessagePhrases, tonalLanguages } from "./phrases.ts"
 

@@ -1,5 +1,5 @@
-// The opt-out ledger of a channel: append-only entries with evidence, and a state per person from the newest entry.
-// Both are written without a read, so entries may arrive in any order and repeatedly.
+// The opt-out ledger of a channel: append-only entries with evidence, and a state per person from the newest entry. Both are
+// written without a read, so entries may arrive in any order and repeatedly.
 import { Clock, type Deps, type Document, derivedUuid, type Json, Store, timestamp, type UnitOfWork, type UnitsOfWork } from "#core"
 import { Announcements } from "../announcements.ts"
 import { type Channel, collections } from "../channels.ts"

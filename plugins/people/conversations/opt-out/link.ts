@@ -1,5 +1,5 @@
-// A person's opt-out link for a channel. The link encodes organization, channel, address and message.
-// It is short enough for a text message.
+// A person's opt-out link for a channel. The link encodes organization, channel, address and message. It is short enough for a
+// text message.
 import { type Deps, isUuid, PublicUrl } from "#core"
 import { MailKeys, openLink, sealLink } from "../../suppressions/index.ts"
 import { type Channel, channels } from "../channels.ts"

@@ -1,6 +1,5 @@
-// Removes conversations: by operation, by age, or after an erasure. The conversation disappears at once.
-// A job removes messages and files, and starts again if its node stops. Messages that providers deliver again are removed as
-// well.
+// Removes conversations: by operation, by age, or after an erasure. The conversation disappears at once. A job removes messages
+// and files, and starts again if its node stops. Messages that providers deliver again are removed as well.
 
 import { z } from "zod"
 import {

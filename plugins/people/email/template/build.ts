@@ -1,5 +1,5 @@
-// Compiles message.mjml into parts.generated.json, so a running service needs no MJML.
-// As a program it writes the file. A test compares the file with the committed version.
+// Compiles message.mjml into parts.generated.json, so a running service needs no MJML. As a program it writes the file. A test
+// compares the file with the committed version.
 import { readFileSync, writeFileSync } from "node:fs"
 import { fileURLToPath } from "node:url"
 import mjml2html from "mjml"

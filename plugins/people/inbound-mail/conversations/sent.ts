@@ -1,5 +1,5 @@
-// Adds sent mail to the conversation with its recipient, so the reply finds the conversation.
-// The receipt of the mail and the job below are one commit. Neither a kill nor a full disk loses them.
+// Adds sent mail to the conversation with its recipient, so the reply finds the conversation. The receipt of the mail and the job
+// below are one commit. Neither a kill nor a full disk loses them.
 import { z } from "zod"
 import { defineJob, derivedUuid, type JobQueue, jobRef, type Logger, type UnitOfWork, UnitsOfWork } from "#core"
 import type { MailGuard } from "../../email/index.ts"

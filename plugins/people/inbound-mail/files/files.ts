@@ -1,5 +1,5 @@
-// Files of received messages: the raw message, and attachments extracted at each read.
-// Reads run in sequence in a separate thread, so a download does not delay incoming mail.
+// Files of received messages: the raw message, and attachments extracted at each read. Reads run in sequence in a separate
+// thread, so a download does not delay incoming mail.
 
 import { createHmac } from "node:crypto"
 import { AppError, Clock, defineRoute, type Store, sameBytes, token, Vault } from "#core"

@@ -1,6 +1,5 @@
 // Forwards received mail to the mailbox of its domain. The mail comes from the domain and carries its signature, so SPF, DKIM and
-// DMARC pass.
-// The author is in Reply-To, and the original message is attached.
+// DMARC pass. The author is in Reply-To, and the original message is attached.
 import { z } from "zod"
 import { AppError, type Deps, defineJob, derivedUuid, JobQueue, type Json, jobRef, RateLimiter, Store, type UnitOfWork } from "#core"
 import { Buckets } from "../../../data/buckets/index.ts"

@@ -1,5 +1,5 @@
-// Detects whether a person or a program wrote a message, so two programs do not answer each other forever.
-// Uses RFC 3834, the headers of mailing lists (RFC 2369, RFC 2919), and vendor headers.
+// Detects whether a person or a program wrote a message, so two programs do not answer each other forever. Uses RFC 3834, the
+// headers of mailing lists (RFC 2369, RFC 2919), and vendor headers.
 import type { ReceivedMail } from "../handlers.ts"
 import { headersOf, type MailContent } from "../parse/content.ts"
 import { replySubject } from "./reply-subjects.ts"

@@ -1,5 +1,5 @@
-// Parses messages in worker threads. A thread is replaced if a message exceeds the time or memory limit.
-// Several threads keep a message with slow DNS from delaying others.
+// Parses messages in worker threads. A thread is replaced if a message exceeds the time or memory limit. Several threads keep a
+// message with slow DNS from delaying others.
 import { AppError, allDone, type Clock, token } from "#core"
 import { ConfinedThread, OnDemand, PeerLost } from "#core/engine"
 import type { DnsAnswer, Lookup } from "../../sending-domains/index.ts"

@@ -1,6 +1,5 @@
 // Worker thread that parses and authenticates messages, one at a time. Exceeding time or memory ends the thread instead of the
-// service.
-// DNS lookups go through the service.
+// service. DNS lookups go through the service.
 import { parentPort } from "node:worker_threads"
 import { type AskDns, authenticationOf } from "./authentication.ts"
 import type { FromThread, ToThread } from "./mail-parser.ts"

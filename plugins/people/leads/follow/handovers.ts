@@ -1,5 +1,5 @@
-// Stores the progress of each process, in the commit of the rows' job.
-// After a kill, rows lost from memory are read from the journal, starting at this position.
+// Stores the progress of each process, in the commit of the rows' job. After a kill, rows lost from memory are read from the
+// journal, starting at this position.
 import { z } from "zod"
 import { type Document, defineCollection, jobRef } from "#core"
 

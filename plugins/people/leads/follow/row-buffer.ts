@@ -1,6 +1,6 @@
-// Buffers rows about people and passes them to the job that creates leads. The cost per event is a check of the columns.
-// Rows gathered within 250 ms become a job per organization. The same commit stores the progress of the process, so after a kill
-// the lost rows are read from the journal. Rows from a call are not in the journal: their job is in the commit of the rows.
+// Buffers rows about people and passes them to the job that creates leads. The cost per event is a check of the columns. Rows
+// gathered within 250 ms become a job per organization. The same commit stores the progress of the process, so after a kill the
+// lost rows are read from the journal. Rows from a call are not in the journal: their job is in the commit of the rows.
 import { Clock, type Deps, Ids, JobQueue, Log, Store, throwUncaught, timestamp, type UnitOfWork, UnitsOfWork } from "#core"
 import { JobCollection } from "#core/engine"
 import type { FollowedRow } from "../../../data/datasets/index.ts"

@@ -1,6 +1,5 @@
 // Counts the DNS lookups of a whole SPF record (RFC 7208 sections 4.6.4 and 5.2). Some receivers stop at an early match of our
-// include.
-// Others resolve the whole record first, and refuse it for a later fault.
+// include. Others resolve the whole record first, and refuse it for a later fault.
 import type { Lookup } from "../dns/lookup.ts"
 import type { Fault } from "./record-check.ts"
 import { isAll, readTerms, spfRecords } from "./spf-terms.ts"

@@ -25,8 +25,7 @@ const modifier = /^[a-z][a-z0-9._-]*=\S*$/i
 
 /**
  * Returns candidate records with our include and the existing terms, the most similar first. A receiver may refuse the most
- * similar
- * candidate, for example if a customer's term fails our servers.
+ * similar candidate, for example if a customer's term fails our servers.
  */
 export function mergedRecords(include: string, records: readonly string[]): string[] {
   const own = (term: string) => term.toLowerCase().replace(/^[+?~-]/, "") === include

@@ -1,5 +1,5 @@
-// The status of a domain after a check. A lookup without an answer does not change the status.
-// An active domain with a wrong record gets a strike. The same problem over several checks makes the domain fail.
+// The status of a domain after a check. A lookup without an answer does not change the status. An active domain with a wrong
+// record gets a strike. The same problem over several checks makes the domain fail.
 import type { StoredDomain } from "../sending-domain.ts"
 import type { RecordCheck } from "./record-check.ts"
 

@@ -1,5 +1,5 @@
-// Queries the name servers of a zone directly, so a new record counts at once, even while caches have an older record.
-// If no server answers, the recursive server's answer counts, as a cached answer.
+// Queries the name servers of a zone directly, so a new record counts at once, even while caches have an older record. If no
+// server answers, the recursive server's answer counts, as a cached answer.
 import ipaddr from "ipaddr.js"
 import type { DnsServer } from "../settings.ts"
 import { type AskServer, type Known, type Lookup, serverText } from "./lookup.ts"
@@ -60,8 +60,7 @@ async function toldBy(server: DnsServer, ask: () => ReturnType<Lookup>): Promise
 
 /**
  * Returns servers with a public or configured address. A zone's owner controls the addresses of its servers, and a private
- * address
- * would lead into the operator's network.
+ * address would lead into the operator's network.
  */
 function reachable(address: string, configured: readonly DnsServer[]): DnsServer[] {
   const own = configured.find((server) => server.address === address)

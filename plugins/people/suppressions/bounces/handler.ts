@@ -1,6 +1,5 @@
 // Mail on the return path: bounces and complaints. They count only with the token of a sent message, and for a recipient of that
-// message.
-// All other content of the mail can be forged.
+// message. All other content of the mail can be forged.
 import type { Clock, Logger, Store, UnitOfWork } from "#core"
 import { normalAddress } from "../../email/index.ts"
 import type { MailHandler, ReceivedMail } from "../../inbound-mail/index.ts"

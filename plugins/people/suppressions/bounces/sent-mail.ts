@@ -1,6 +1,5 @@
 // Sent mail through the service's own domains, by the token in the envelope sender (VERP). The token is the only proof that a
-// bounce
-// or complaint belongs to mail of this service.
+// bounce or complaint belongs to mail of this service.
 import { createHash, createHmac } from "node:crypto"
 import { type Clock, type Document, defineCollection, type Store, timestamp, type UnitsOfWork } from "#core"
 import { type LeavingMail, normalAddress } from "../../email/index.ts"

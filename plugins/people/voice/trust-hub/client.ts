@@ -1,6 +1,5 @@
 // Calls Twilio's Trust Hub (https://www.twilio.com/docs/trust-hub/trusthub-rest-api) with the credentials of a connected
-// integration.
-// Separates Twilio's refusals from temporary errors: only a refusal decides about a registration.
+// integration. Separates Twilio's refusals from temporary errors: only a refusal decides about a registration.
 import { AppError, type Json, type OutgoingResponse } from "#core"
 import type { Integrations } from "../../../agents/integrations/index.ts"
 import type { VoiceSettings } from "../settings.ts"

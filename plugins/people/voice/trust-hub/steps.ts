@@ -1,5 +1,5 @@
-// The calls for a caller name, in Trust Hub's order. A call may have succeeded even if its answer was lost.
-// Each creating step therefore first looks for an existing object, by name or by its connections.
+// The calls for a caller name, in Trust Hub's order. A call may have succeeded even if its answer was lost. Each creating step
+// therefore first looks for an existing object, by name or by its connections.
 import type { Progress, Reason, Registration } from "../collections.ts"
 import { type Fields, HubRefusal, HubUnavailable, isFields, sidOf, type TrustHub, textOf } from "./client.ts"
 
