@@ -1,4 +1,4 @@
-// Operator settings of evals.
+// What an operator can set about evals.
 import { Cron } from "croner"
 import { z } from "zod"
 import { token } from "#core"

@@ -2,7 +2,7 @@
 import { z } from "zod"
 import { type Document, defineCollection, type Json, jobRef, type LogLine } from "#core"
 
-/** The result of a run. */
+/** What came of a run. */
 export type RunOutcome = RunEnd & { readonly logs?: readonly LogLine[] }
 
 type RunEnd =
@@ -14,7 +14,7 @@ type RunEnd =
     }
   | {
       readonly ok: false
-      /** A stable reason. */
+      /** A stable word. */
       readonly reason: string
       readonly message: string
       readonly execution_id?: string
@@ -36,9 +36,9 @@ export type HeartbeatRole = (typeof heartbeatRoles)[number]
 export interface RunStep {
   tool: string
   input: Json
-  /** Null until answered. */
+  /** Null until it is answered. */
   ok: boolean | null
-  /** Start of the answer. */
+  /** The beginning of the answer. */
   answer: string
 }
 
@@ -46,7 +46,7 @@ export interface StoredRun extends Document {
   heartbeat_id: string
   cause: "schedule" | "manual"
   state: RunState
-  /** Planned start. */
+  /** When it should have begun. */
   due_at: string
   started_at: string | null
   finished_at: string | null
@@ -55,9 +55,9 @@ export interface StoredRun extends Document {
   reason: string
   message: string
   result: Json
-  /** Set if the script wrote logs. */
+  /** Of a script that wrote any. */
   logs?: LogLine[]
-  /** Execution of the resulting event. */
+  /** Of the event that the result became. */
   execution_id: string | null
   steps: RunStep[]
   cost_millicents: number
@@ -74,7 +74,7 @@ export const RunCollection = defineCollection<StoredRun>()({
   auditFields: ["heartbeat_id"],
 })
 
-/** A lost beat would end the heartbeat, so the job retries until it is committed. */
+/** A beat that was lost would end the heartbeat, so it is tried until it is committed. */
 export const beatRef = jobRef("heartbeats.beat", z.strictObject({ heartbeat_id: z.string() }), {
   retry: { max_attempts: 10_000, initial_delay_ms: 1_000, factor: 2, max_delay_ms: 60_000 },
 })

@@ -1,4 +1,4 @@
-// Converts local dates and times of an IANA time zone to instants, by ICU's time zone database. Pure.
+// Local dates and times of an IANA time zone as instants, by the time-zone database of ICU. Pure.
 
 export const dayMs = 86_400_000
 const minuteMs = 60_000
@@ -8,7 +8,7 @@ export type WallTime = number
 
 const formats = new Map<string, Intl.DateTimeFormat>()
 
-/** Returns true for a name of the database. Offsets such as +02:00 are refused: they have no clock changes. */
+/** A name of the database; offsets such as +02:00, which know no clock changes, are not. */
 export function isTimeZone(name: string): boolean {
   if (!/^[A-Za-z]/.test(name)) return false
   try {
@@ -19,7 +19,7 @@ export function isTimeZone(name: string): boolean {
   }
 }
 
-/** Returns the local time of the zone. */
+/** What the clocks of the zone show. */
 export function wallTime(zone: string, instant: number): WallTime {
   const part: Partial<Record<Intl.DateTimeFormatPartTypes, number>> = {}
   for (const { type, value } of formatOf(zone).formatToParts(instant)) part[type] = Number(value)
@@ -27,10 +27,7 @@ export function wallTime(zone: string, instant: number): WallTime {
   return Date.UTC(year, month - 1, day, hour, minute, second) + (((instant % 1_000) + 1_000) % 1_000)
 }
 
-/**
- * Returns the first instant with this local time or later: the change itself if the clocks skip the time, the first of two if
- * they repeat it.
- */
+/** The first instant at which the clocks show this time or a later one: the change itself where they skip it, the first of two where they repeat it. */
 export function firstInstantAt(zone: string, wall: WallTime): number {
   const offsets = [-dayMs, dayMs].map((apart) => wallTime(zone, wall + apart) - (wall + apart))
   const candidates = offsets.map((offset) => wall - offset).sort((a, b) => a - b)
@@ -45,9 +42,8 @@ export function firstInstantAt(zone: string, wall: WallTime): number {
 }
 
 /**
- * Adds whole days by the calendar and the remainder by the clock. A day later has the same time of day, also across clock
- * changes.
- * `wall` is the starting local time if the clocks skipped it and `instant` is their change.
+ * Whole days later by the calendar, the rest by the clock: a day later is the same time of day, also where clocks were changed.
+ * `wall` is the local time to count from, if the clocks have skipped it and `instant` is their change.
  */
 export function minutesLater(zone: string, instant: number, minutes: number, wall = wallTime(zone, instant)): number {
   const days = Math.floor(minutes / 1_440)
@@ -66,7 +62,7 @@ function formatOf(zone: string): Intl.DateTimeFormat {
   const numeric = "numeric"
   const fields = { year: numeric, month: numeric, day: numeric, hour: numeric, minute: numeric, second: numeric } as const
   const format = new Intl.DateTimeFormat("en-US", { timeZone: zone, calendar: "iso8601", hourCycle: "h23", ...fields })
-  // Names are case-insensitive, so callers could fill the cache.
+  // Names may be written in any case.
   if (formats.size >= 2_000) formats.clear()
   formats.set(zone, format)
   return format

@@ -1,5 +1,5 @@
-// An app that can be connected: the form of its credentials, and its requests. Most apps are documents (apps/documents, and those
-// of users). Plugins add others. `http` is for any API with fixed headers.
+// An app that can be connected: what its credentials look like and how a request to it is made. Most are documents
+// (apps/documents, and a user's own); plugins add others, and `http` is for any API that takes fixed headers.
 import type { z } from "zod"
 import { AppError, type Json, type OutgoingHttp, type OutgoingRequest, token } from "#core"
 import type { AppDocument, TestCall } from "./apps/document.ts"
@@ -8,52 +8,52 @@ import type { ServiceAccount } from "./apps/service-account.ts"
 
 export interface IntegrationRequest {
   readonly method: string
-  /** Relative to the app's base. Starts with `/`. */
+  /** Below the app's base; starts with `/`. */
   readonly path: string
   readonly query?: Readonly<Record<string, Json>> | undefined
   readonly headers?: Readonly<Record<string, string>> | undefined
   readonly body?: Json | undefined
-  /** A file to fetch instead of `path`, by an absolute URL from the app's API: at the base's origin, or at an origin for files. */
+  /** A file to be fetched in place of `path`, by an absolute URL that the app's API gave: at the base's origin, or at one that the app names for files. */
   readonly file?: { readonly url: string; readonly maxBytes: number }
 }
 
 export interface ConnectUrlArgs {
   readonly integrationId: string
   readonly organization: string
-  /** Empty: the service's own page. */
+  /** Empty: back to the service's own page. */
   readonly returnUrl: string
   readonly scopes: readonly string[]
 }
 
 /**
- * `native`: the service stores credentials. With `oauth` or `connectUrl`, access may be granted instead. `oauth`, `broker`: the
- * user grants access at a URL of the app.
+ * `native`: credentials are given and kept here; with `oauth` or `connectUrl`, access may be granted instead. `oauth`, `broker`: the
+ * user grants access at a URL that the app names.
  */
 export interface IntegrationApp<C extends z.ZodType = z.ZodType> {
-  /** The app's name for callers, in lower case. */
+  /** What callers say; lower case. */
   readonly name: string
   readonly summary: string
   readonly kind: "native" | "oauth" | "broker"
-  /** Set if the app is a document. */
+  /** Of an app that is a document. */
   readonly document?: AppDocument
   /** Id and revision of the document of an organization's own app, as read. */
   readonly own?: { readonly id: string; readonly revision: number }
-  /** A strict object. Its messages must not contain values. */
+  /** A strict object. Its messages must not repeat values. */
   readonly credentials: C
-  /** Checks well-formed credentials. Throws an AppError without the credentials. */
+  /** What is wrong with well-formed credentials; throws AppError that does not repeat them. */
   check?(credentials: z.output<C>, deps: { readonly http: OutgoingHttp }): Promise<void> | void
   /**
-   * Returns the outgoing request with credentials. Throws `invalid_argument` for a request outside the app's base, or outside
-   * `base` if the app has other hosts with the same credentials.
+   * The request as it goes out, credentials in place. Throws `invalid_argument` for one that would leave the app's base, or
+   * `base`, where an app has other hosts that take the same credentials.
    */
   request(credentials: z.output<C>, request: IntegrationRequest, base?: string): OutgoingRequest
-  /** Returns the call that tests the credentials, or undefined without a test call. */
+  /** The call that proves the credentials; undefined where these name none. */
   test?(credentials: z.output<C>): TestCall | undefined
-  /** The authorization server of the app. This plugin obtains and stores its grants. Requests then use `{ access_token }`. */
+  /** The authorization server whose grants this plugin gets and keeps; a request is then made with `{ access_token }`. */
   readonly oauth?: OAuthProvider
-  /** Accepts service-account JSON as credentials. Requests then use an access token. */
+  /** Takes service-account JSON as credentials; a request is then made with an access token. */
   readonly serviceAccount?: ServiceAccount
-  /** For other apps: returns the URL for the user's grant. */
+  /** Of other apps: where the user goes to grant access. */
   connectUrl?(args: ConnectUrlArgs): Promise<string>
 }
 
@@ -65,7 +65,7 @@ export function defineIntegrationApp<C extends z.ZodType>(app: IntegrationApp<C>
 }
 
 export interface IntegrationApps {
-  /** Call while services are created. Throws if the name exists. */
+  /** To be called while services are created. Throws when the name is taken. */
   add(app: AnyIntegrationApp): void
   all(): readonly AnyIntegrationApp[]
 }

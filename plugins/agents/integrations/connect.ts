@@ -1,5 +1,5 @@
-// Connects an app: a new connection, or new credentials for an existing connection. All writes are part of the call's commit.
-// Credentials are stored sealed only.
+// Connecting an app: a new connection, or new credentials for the one there is. Everything is staged
+// in the call's own commit; nothing of the credentials is left anywhere but sealed.
 import type { z } from "zod"
 import {
   AppError,
@@ -189,7 +189,7 @@ async function rotate(
   const old = await theOneMeant(deps, caller, input, app)
   requireRightTo(caller, "rotate the credentials of", { connection: old })
   const sealed = sealCredentials(deps.vault, organization, old.id, credentials)
-  // The earlier grant is no longer used.
+  // What was granted before is not used any more.
   await deps.oauth.revocation.stage(work, organization, old)
   deps.broker.stageEnd(work, organization, old)
   const change = {
@@ -210,7 +210,7 @@ async function rotate(
   return { connection, connectUrl: "", rotated: true }
 }
 
-/** The connection keeps its id, slug and tokens until access is granted again. */
+/** The connection keeps its id, slug and tokens; these are replaced once access was granted again. */
 async function authoriseAgain(
   deps: ConnectDeps,
   caller: Caller,

@@ -1,5 +1,5 @@
-// Uses connections: finds them by slug or id, and opens their credentials for a single request only. A pipeline acts for its
-// organization. It can use connections shared with it, its own lent connections, and those lent by its managing organization.
+// Connections in use: found by slug or id, opened for one request, never handed out. A pipeline acts for its
+// organization, so it sees what is shared with it, what it lends itself, and what the organization that manages it lends.
 import {
   AppError,
   type Clock,
@@ -25,42 +25,36 @@ import type { OAuth } from "./oauth/service.ts"
 import type { OrganizationApps } from "./own-apps/organization-apps.ts"
 
 export interface CallContext {
-  /** Sent as `Idempotency-Key`. */
+  /** Sent along as `Idempotency-Key`. */
   readonly idempotencyKey?: string
   readonly signal?: AbortSignal
   readonly timeoutMs?: number
-  /** For a document app: another host of the vendor, from the operator's settings. Never from a caller. */
+  /** Of an app that is a document: another host of the vendor, as an operator's settings name it. Never from a caller. */
   readonly base?: string
-  /** True for a job. After `oauth_refresh_busy` the job retries, instead of waiting for a slow authorization server. */
+  /** The caller is a job: with `oauth_refresh_busy` it comes again, and need not wait for a slow authorization server. */
   readonly comesAgain?: boolean
-  /** True for the area that owns the connection. Guards are skipped. */
+  /** Of the area that keeps the connection to itself: no guard is asked. */
   readonly byKeeper?: boolean
 }
 
 export interface Integrations {
-  /**
-   * Returns the connection with this slug or id for pipelines of the organization. Returns undefined if no usable connection
-   * exists.
-   */
+  /** The connection that pipelines of the organization mean by this slug or id; undefined when there is none they may use. */
   find(organization: string, ref: string): Promise<ConnectionView | undefined>
-  /** Returns the target of a call by this slug or id: the connection, its revision, and the host of its app. */
+  /** Who a call by this slug or id reaches now: the connection, its revision, and the host of its app. */
   targetOf(organization: string, ref: string): Promise<CallTarget>
-  /**
-   * Resolves with any HTTP status, see `outcomeOf`. Throws `failed_precondition` with `retryable: false` for a missing
-   * connection, else as OutgoingHttp does.
-   */
+  /** Any status resolves; see `outcomeOf`. Throws `failed_precondition` with `retryable: false` when there is no such connection, else as OutgoingHttp does. */
   call(organization: string, ref: string, request: IntegrationRequest, context?: CallContext): Promise<OutgoingResponse>
-  /** As `call`, through a connection of the organization already read, including private connections. */
+  /** As `call`, through a connection of the organization that was read already, be it private. */
   callThrough(organization: string, connection: Connection, request: IntegrationRequest, context?: CallContext): Promise<OutgoingResponse>
 }
 
-/** Fields are null if the connection is missing. The host is null if it follows from an authorization. */
+/** Null fields: there is no such connection, or its host follows from an authorization. */
 export interface CallTarget extends Record<string, string | number | null> {
   readonly connection: string
   readonly connection_id: string | null
   readonly revision: number | null
   readonly app: string | null
-  /** Set for an organization's own app. */
+  /** Of an organization's own app. */
   readonly app_revision: number | null
   readonly host: string | null
 }
@@ -77,7 +71,7 @@ interface IntegrationsDeps {
   readonly works: UnitsOfWork
   readonly clock: Clock
   readonly guards: readonly CallGuard[]
-  /** Returns the organization that manages this organization. */
+  /** The organization that manages this one. */
   readonly managerOf: (organization: string) => Promise<string | undefined>
 }
 
@@ -117,7 +111,7 @@ export function createIntegrations(deps: IntegrationsDeps): Integrations {
     async call(organization, ref, request, { byKeeper = false, ...context } = {}) {
       const connection = await usableFor(organization, ref)
       if (!connection) throw missing(ref)
-      // Guards do not apply to another host.
+      // Another host takes no part in what is guarded.
       const isGuarded = !byKeeper && context.base === undefined
       let refusal: AppError | undefined
       if (isGuarded) for (const guard of guards) refusal ??= await guard({ organization, connection: connection.connection, request })
@@ -127,7 +121,7 @@ export function createIntegrations(deps: IntegrationsDeps): Integrations {
     callThrough: (organization, connection, request, context) => through(organization, organization, connection, request, context),
   }
 
-  /** Returns null if the credentials do not fit, or the host follows from an authorization. */
+  /** Null if the credentials do not fit, or the host follows from an authorization. */
   function hostOf(app: AnyIntegrationApp, owner: string, connection: Connection): string | null {
     const granted = connection.credentials === null
     const credentials = granted ? { success: true, data: {} } : app.credentials.safeParse(openCredentials(vault, owner, connection))

@@ -1,4 +1,4 @@
-// Metrics of model calls.
+// Metrics of calls of models.
 import { Counter } from "prom-client"
 import type { Metrics } from "#core/engine"
 import type { Usage } from "./budget.ts"

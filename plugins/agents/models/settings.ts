@@ -1,4 +1,4 @@
-// Operator settings: models, their prices, and limits.
+// Which models an operator gives the service, what they cost, and how much of them may be used.
 import { z } from "zod"
 
 const BaseUrl = z
@@ -71,5 +71,5 @@ export type LanguageModelSettings = z.output<typeof LanguageModelSettings>
 export type EmbeddingModelSettings = z.output<typeof EmbeddingModelSettings>
 
 export const purposes = ["judge", "persona", "digest", "agent"] as const
-/** Purposes of language models. */
+/** What a language model is used for. */
 export type Purpose = (typeof purposes)[number]

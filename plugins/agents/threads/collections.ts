@@ -7,7 +7,7 @@ import type { RunState } from "./runs/transitions.ts"
 export interface StoredThread extends Document {
   title: string
   message_count: number
-  /** Null if created by a service principal, or by the service itself. */
+  /** Null where a service principal, or the service itself, made it. */
   created_by_user_id: string | null
   created_at: string
   updated_at: string
@@ -46,24 +46,21 @@ export interface StoredAgentRun extends Document {
   agent_id: string
   agent_key: string
   thread_id: string
-  /** The record behind the run, if another area started it: its kind and id. */
+  /** What it is for, where another area began it: its kind there, and the id. */
   subject: { kind: string; id: string } | null
   state: RunState
-  /** Starts at 1 and increases with each resume. */
+  /** 1, and one more each time it is resumed. */
   attempt_number: number
-  /** True if the callback address contains a token. Runs of earlier versions have no token. */
+  /** True if the callback address carries a token. Runs of earlier versions have none. */
   keyed_callback?: boolean
   input: string
-  /**
-   * The newest message visible to the agent: the input, or after a resume the thread's last message at that time. Absent in runs
-   * of earlier versions.
-   */
+  /** The newest message that the agent is shown: its input, or what the thread ended with when it was resumed. Absent in runs of earlier versions. */
   last_message_id?: string
   output: string
   summary: string
   result_kind: string
   handles: ResultHandle[]
-  /** Reason of an unsuccessful end. */
+  /** Why it ended, where it did not succeed. */
   terminal_reason: string
   cost_millicents: number
   requested_by: { credential_id: string; user_id: string | null } | null
@@ -92,7 +89,7 @@ export const AgentRunCollection = defineCollection<StoredAgentRun>()({
 
 export const stepKinds = ["queued", "asked", "try_failed", "handed_over", "reported", "succeeded", "failed", "canceled"] as const
 
-/** A step of a run. Immutable. */
+/** One thing that happened to a run; never changed. */
 export interface StoredRunStep extends Document {
   run_id: string
   attempt_number: number
@@ -115,7 +112,7 @@ const payload = z.strictObject({ run_id: z.string(), attempt_number: z.int() })
 
 export const runRef = jobRef("agents.run", payload, {
   retry: { max_attempts: 4, initial_delay_ms: 2_000, factor: 4, max_delay_ms: 60_000 },
-  // Longer than an agent's time limit.
+  // Longer than an agent may take.
   timeoutMs: 330_000,
 })
 

@@ -1,14 +1,11 @@
-// A workstream's model budget, and its daily limit of escalations.
+// What a workstream may spend on models, and how often it may be escalated in a day.
 import { AppError, type Store, type UnitOfWork } from "#core"
 import type { Account } from "../models/index.ts"
 import { type StoredWorkstream, WorkstreamCollection } from "./collections.ts"
 
 export const accountKind = "workstream"
 
-/**
- * Returns the account of a workstream. Model calls for the workstream are charged to it, and refused if the remainder is too
- * small.
- */
+/** Calls of models that are made for the workstream are charged to it, and refused where too little is left. */
 export function accountOf(store: Store, organization: string, id: string): Account {
   return {
     id: `${accountKind} ${id}`,
@@ -23,7 +20,7 @@ export function accountOf(store: Store, organization: string, id: string): Accou
   }
 }
 
-/** Throws `resource_exhausted` if the remaining budget is smaller. */
+/** Throws `resource_exhausted` where less than this is left. */
 export function requireBudget({ slug, spent_millicents, token_budget_millicents }: StoredWorkstream, millicents: number): void {
   if (spent_millicents + millicents <= token_budget_millicents) return
   const message = `The workstream "${slug}" spent ${spent_millicents} of its ${token_budget_millicents} millicents, and this may cost ${Math.ceil(millicents)}; raise token_budget_millicents.`
@@ -34,7 +31,7 @@ export function requireBudget({ slug, spent_millicents, token_budget_millicents 
   })
 }
 
-/** Stages an escalation on this day (UTC, YYYY-MM-DD). Throws `resource_exhausted` beyond the budget. */
+/** Stages one more escalation on this day (UTC, YYYY-MM-DD). Throws `resource_exhausted` beyond the budget. */
 export function escalated(work: UnitOfWork, organization: string, workstream: StoredWorkstream, day: string): number {
   const { id, slug, escalations, escalation_budget_per_day } = workstream
   const count = escalations.day === day ? escalations.count + 1 : 1

@@ -1,5 +1,5 @@
-// Stored data of workstreams. Phases, assignments, decisions and resources share a collection, so a whole workstream is read from
-// one snapshot with one query.
+// What is kept of workstreams. Phases, assignments, decisions and resources are one collection, so that a read of a whole
+// workstream takes them from one snapshot by one query.
 import { type Document, defineCollection } from "#core"
 import type { ResultHandle } from "../threads/index.ts"
 import type {
@@ -17,7 +17,7 @@ import type {
 
 export const autonomyModes = ["supervised", "autonomous"] as const
 
-/** A provider's object under the governance of the workstream. */
+/** An object of a provider that the workstream governs. */
 export interface ExternalRef {
   account_id: string
   external_id: string
@@ -39,16 +39,16 @@ export interface StoredWorkstream extends Document {
   primary_thread_id: string
   project_id: string | null
   source_template_id: string | null
-  /** Escalations of the last day with any (UTC). */
+  /** Of the last day (UTC) on which there was one. */
   escalations: { day: string; count: number }
   /** Users, and credentials without a user. */
   followers: string[]
-  /** Revision of the workstream's own fields. Its parts have their own. */
+  /** Of its own fields; its parts have theirs. */
   revision: number
   started_at: string | null
   completed_at: string | null
   created_at: string
-  /** Includes changes of its parts. */
+  /** Also of its parts. */
   updated_at: string
 }
 
@@ -61,7 +61,7 @@ export const WorkstreamCollection = defineCollection<StoredWorkstream>()({
 
 interface Part extends Document {
   workstream_id: string
-  /** Unique per kind within the workstream. */
+  /** Unique among those of its kind in the workstream. */
   slug: string
   revision: number
   created_at: string
@@ -102,7 +102,7 @@ export interface StoredAssignment extends Part {
   work_state: StateOf<typeof executionMachine>
   work_state_reason: string
   adoption_state: StateOf<typeof adoptionMachine>
-  /** Reason of the current responsibility or adoption. */
+  /** Why responsibility or adoption is as it is. */
   reason: string
   latest_attempt: LatestAttempt | null
 }
@@ -161,7 +161,7 @@ export const PartCollection = defineCollection<StoredPart>()({
   indexes: [{ fields: ["workstream_id", "kind", "slug"], unique: true }, { fields: ["workstream_id", "kind", "-id"] }],
 })
 
-/** An attempt in the history. */
+/** An attempt, as it is kept after the next one began. */
 export interface StoredAttempt extends Document, Omit<LatestAttempt, "id"> {
   workstream_id: string
   assignment_id: string
@@ -178,7 +178,7 @@ export const AttemptCollection = defineCollection<StoredAttempt>()({
 
 export const actorTypes = ["user", "credential", "agent", "service"] as const
 
-/** Immutable. */
+/** Never changed. */
 export interface StoredEvent extends Document {
   workstream_id: string
   actor_id: string | null

@@ -24,7 +24,7 @@ export interface ConsentEntry extends Document {
   recorded_by: string
 }
 
-/** Audited by size, so that the audit log contains no erased data. */
+/** Audited by size, so the audit log contains no erased data. */
 export const ConsentCollection = defineCollection<ConsentEntry>()({
   name: "consents",
   outlivesRestore: true,

@@ -1,5 +1,5 @@
-// Removes data of an erased person from other areas: conversations with messages and files, mails, suppression entries and, on
-// request, rows. The job starts again if its node stops.
+// Removes data of an erased person from other areas: conversations with messages and files, mails, and suppression entries. Rows
+// are removed on request. The job starts again if its node stops.
 import { z } from "zod"
 import { defineJob, jobRef, type UnitOfWork, Vault } from "#core"
 import { jobSealContext } from "#core/engine"

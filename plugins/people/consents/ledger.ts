@@ -24,7 +24,7 @@ export type NewEntry = Pick<ConsentEntry, "kind" | "channel" | "purpose" | "sour
 }
 
 const page = 500
-/** Tolerance for a caller's clock that runs ahead. */
+/** Tolerance for a fast clock of a caller. */
 const maxAheadMs = 60_000
 /** Entries in one read, per person and purpose. The newest entry decides, so a small number is enough. */
 const maxRead = 200

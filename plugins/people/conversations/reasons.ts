@@ -1,4 +1,4 @@
-// Values of `details.reason` in this plugin's errors.
+// The stable words that this plugin's errors hold in `details.reason`.
 import { z } from "zod"
 import { defineReasons, FieldProblems, type ReasonsOf } from "#core"
 import { PhoneNumberResource } from "./numbers/phone-number.ts"

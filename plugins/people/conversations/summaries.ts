@@ -1,5 +1,5 @@
-// Conversations for readers: the stored fields, plus live fields from elsewhere. The profile name comes from the newest message,
-// the opt-out from the ledger, the agent from the number, and the lead from its directory.
+// Conversations as they are read: what is stored, with what is read live from elsewhere: the profile
+// name from the newest message, the opt-out from the ledger, the agent from the number and the lead from its directory.
 import { AppError, type Deps, type Filter, Pager, Store } from "#core"
 import { type Channel, collections, type StoredConversation } from "./channels.ts"
 import { ConversationLeads, type LeadOfAddress } from "./leads.ts"
@@ -8,7 +8,7 @@ import { type PhoneNumber, PhoneNumbers } from "./numbers/phone-number.ts"
 import { OptOuts } from "./opt-out/ledger.ts"
 import { personKey, writtenAs } from "./phone.ts"
 
-/** A conversation with its live fields. */
+/** A conversation and what stands beside it. */
 export interface ReadConversation {
   readonly conversation: StoredConversation
   readonly display_name: string
@@ -33,7 +33,7 @@ export class Summaries {
     this.#services = services
   }
 
-  /** Returns a page, most recently active first. */
+  /** A page, most recently active first. */
   async page(
     organization: string,
     channel: Channel,
@@ -75,7 +75,7 @@ export class Summaries {
     })
   }
 
-  /** Returns undefined if no conversation can match. */
+  /** Undefined where nothing can match. */
   async #filterOf(organization: string, filters: Omit<ListRequest, "limit" | "cursor">): Promise<Filter | undefined> {
     const { phone_number, address, canonical_lead_id } = filters
     const own: Filter = phone_number === "" ? {} : { number: phone_number }

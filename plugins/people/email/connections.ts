@@ -1,19 +1,16 @@
-// SMTP connections, pooled by organization. Messages to one recipient domain use at most three quarters of a pool. A slow domain
-// therefore leaves connections for others. Pools without messages are closed.
+// SMTP connections, pooled by organization. Messages to one recipient domain take at most three quarters of them, so that a
+// domain whose messages hang leaves connections to the others. Pools without messages are closed.
 import { AppError, allDone, type Clock } from "#core"
 import { FairLimiter } from "#core/engine"
 
 export interface MailConnectionsArgs {
   readonly url: string
   readonly clock: Clock
-  /** Per organization. */
+  /** Of one organization. */
   readonly maxConnections: number
 }
 
-/**
- * Limit of connections for all organizations, as a multiple of an organization's limit. A quarter is reserved for organizations
- * without a message.
- */
+/** Connections of all organizations, as a multiple of those of one. A quarter is for organizations without a message. */
 const organizations = 2
 const idleMs = 60_000
 
@@ -45,7 +42,7 @@ export class MailConnections {
     this.#all = limiter({ slots, reservedSlots: Math.floor(slots / 4) }, args.clock)
   }
 
-  /** Passes a pool to `send` once the message has a connection. Rejects with the signal's reason if the signal aborts first. */
+  /** Hands over a pool once the message has a connection. Rejects with the signal's reason if that comes first. */
   async use<T>({ organization, domain, signal }: MailTurn, send: (pool: Pool) => Promise<T>): Promise<T> {
     const entry = this.#entry(organization)
     const ends = signal ? { signal } : {}
@@ -93,20 +90,20 @@ export class MailConnections {
 function limiter(options: { slots: number; reservedSlots?: number; keyShare?: number }, clock: Clock): FairLimiter {
   return new FairLimiter({
     ...options,
-    // A node has a bounded number of jobs, and therefore of messages.
+    // The jobs that a node holds are bounded, and so are their messages.
     maxWaiting: Number.POSITIVE_INFINITY,
     refusal: () => new AppError("unavailable", "Too many messages wait for a connection.", { reason: "overloaded" }),
     now: () => clock.monotonic(),
   })
 }
 
-/** Message fields in addition to nodemailer's. */
+/** What a message carries beside what nodemailer reads. */
 export interface Handed {
-  /** Called after the whole message was read for writing to the server. */
+  /** Called when all of the message was read to be written to the server. */
   readonly handedOver?: () => void
 }
 
-/** Imported late: a command declares the plugin and sends no mail. */
+/** A command declares the plugin and sends nothing. */
 async function openPool(url: string, maxConnections: number) {
   const { createTransport } = await import("nodemailer")
   const transporter = createTransport({
@@ -117,7 +114,7 @@ async function openPool(url: string, maxConnections: number) {
     maxRequeues: 0,
     connectionTimeout: 10_000,
     greetingTimeout: 10_000,
-    // Longest time for a server to confirm a message (RFC 5321, 4.5.3.2.6). Callers have shorter deadlines.
+    // As long as a server may take over the end of a message (RFC 5321, 4.5.3.2.6); deadlines of callers come first.
     socketTimeout: 600_000,
   })
   transporter.use("stream", (mail, done) => {

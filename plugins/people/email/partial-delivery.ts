@@ -1,16 +1,16 @@
-// Tracks a message with several recipients if the server accepts only some for now. The retry goes to the remaining recipients.
-// Each recipient gets the message exactly once.
+// A message of several recipients of whom the server puts some off: who has it is kept, so that the retry goes to the
+// others alone, and nobody gets it twice or not at all.
 import { type Clock, type Document, defineCollection, type Store, timestamp, type UnitsOfWork } from "#core"
 import { normalAddress } from "./addresses.ts"
 import { type Delivery, DeliveryFailed, type Transport } from "./transport.ts"
 
 interface PartialDelivery extends Document {
-  /** Normalized addresses. */
+  /** Spelled normally. */
   accepted: string[]
   expires_at: string
 }
 
-/** `id` is the Message-ID, the same for all tries. */
+/** `id` is the Message-ID, which a message keeps over its tries. */
 export const PartialDeliveryCollection = defineCollection<PartialDelivery>()({
   name: "partial_deliveries",
   scope: "global",
@@ -20,7 +20,7 @@ export const PartialDeliveryCollection = defineCollection<PartialDelivery>()({
   audit: "none",
 })
 
-/** Longer than the retries of any message. */
+/** Longer than any message is retried. */
 const keptMs = 30 * 86_400_000
 
 export interface PartialDeliveryServices {
@@ -57,7 +57,7 @@ export function resuming(transport: Transport, { store, work, clock }: PartialDe
   }
 }
 
-/** If some recipients already have the message, a refusal of all others does not count as a failed message. */
+/** Where somebody has the message already, a refusal of all others does not make it one that was refused. */
 async function delivered(deliver: () => Promise<Delivery>, someHaveIt: boolean): Promise<Delivery> {
   try {
     return await deliver()

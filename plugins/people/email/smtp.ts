@@ -1,6 +1,6 @@
-// Mail over pooled SMTP connections. A failure is permanent (5xx about the message or its recipients), temporary or unknown. The
-// outcome is unknown if the server received the whole message and did not confirm. SMTP has no status query, so the service does
-// not retry these messages automatically.
+// Mail over SMTP, connections pooled. A failure says whether the server refused permanently (5xx about the message or its
+// recipients), something that may pass stood in the way, or nobody knows: the server was handed the whole message and did
+// not say what became of it. SMTP has no way to ask, so such a message is not sent again by itself.
 import type { SendMailOptions } from "nodemailer"
 import { AppError, type Clock } from "#core"
 import { type CallOutcome, type Destinations, systemClock } from "#core/engine"
@@ -9,14 +9,14 @@ import { type Handed, MailConnections } from "./connections.ts"
 import type { Refusal } from "./guards.ts"
 import { asNodemailer, type Delivery, DeliveryFailed, type FinishedMail, type Transport } from "./transport.ts"
 
-/** Limit of a stored server answer, characters. */
+/** Characters of an answer that are kept. */
 const maxAnswer = 500
 
 export interface SmtpOptions {
   readonly clock?: Clock
-  /** Concurrent connections per organization. */
+  /** At once, of one organization. */
   readonly maxConnections?: number
-  /** Pauses mail to an unresponsive server. */
+  /** Pauses mail to a server that does not answer. */
   readonly destinations?: Destinations
 }
 
@@ -50,7 +50,7 @@ export function smtpTransport(url: string, { clock = systemClock, maxConnections
   }
 }
 
-/** Only a timeout means that the server hangs. An early close proves no hang. */
+/** Only silence says that the server hangs. A connection that the server closed early says nothing. */
 function outcomeOf(error: unknown, signal: AbortSignal | undefined): CallOutcome {
   if (signal?.aborted) return signal.reason instanceof AppError && signal.reason.code === "deadline_exceeded" ? "silent" : "unknown"
   const { cause } = error as { cause?: { code?: unknown; responseCode?: unknown } }

@@ -1,4 +1,4 @@
-// Operator settings of the SMTP server.
+// What an operator sets of the SMTP server.
 import { z } from "zod"
 
 const dayMs = 86_400_000

@@ -1,4 +1,4 @@
-// Leads: one per person, across all sources, identified by mail address and phone number, with a timeline.
+// Leads: one for each person, however they came, known by mail address and phone number; and all that happened with them.
 import { Clock, defineJob, definePlugin, injected, JobQueue, Store } from "#core"
 import { type FollowedRow, RowFollowers } from "../../data/datasets/index.ts"
 import { ConversationHistory, LeadDirectories, type LeadDirectory, type LeadOfAddress } from "../conversations/index.ts"
@@ -78,7 +78,7 @@ export default definePlugin({
   },
 })
 
-/** Answers requests of conversations: the lead of a number, and the numbers of a lead. */
+/** What conversations ask of leads: who a number is, and which numbers a lead has. */
 function leadDirectory(leads: Leads): LeadDirectory {
   return {
     async ofAddresses(organization, addresses) {
@@ -100,10 +100,10 @@ function leadDirectory(leads: Leads): LeadDirectory {
   }
 }
 
-/** A commit may finish shortly after the report of its rows. A refused commit has no rows. */
+/** A commit takes a moment after its rows were told of; one that was refused leaves none. */
 const againMs = 10_000
 
-/** Jobs that create leads from rows: from new rows, and periodically from missed rows. */
+/** The jobs that make leads of rows: of those that were just written, and, now and then, of those that nobody told of. */
 const followRows = defineJob(followRef, {
   summary: "Makes leads of rows that name a person.",
   slots: 2,

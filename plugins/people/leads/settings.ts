@@ -1,8 +1,8 @@
-// Operator settings.
+// What an operator sets.
 import { getCountries, isSupportedCountry } from "libphonenumber-js"
 import { z } from "zod"
 
-/** Default country of numbers without a country code. */
+/** Whose numbers are written without a country code. */
 export const Region = z
   .string()
   .trim()

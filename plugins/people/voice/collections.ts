@@ -1,21 +1,21 @@
-// The requested caller name of an organization, and its registrations with the progress at Trust Hub.
+// What an organization wants to be shown as its name, and each registration of one, with what Trust Hub made for it.
 import { z } from "zod"
 import { type Document, defineCollection, derivedUuid, jobRef } from "#core"
 
 export const statuses = ["pending_approval", "approved", "submitted", "in_review", "active", "rejected"] as const
 export type RegistrationStatus = (typeof statuses)[number]
 
-/** The request of an organization, in one document. */
+/** What an organization asks for; one document. */
 export interface CallerName extends Document {
   /** Empty: the organization's own name. */
   name: string
-  /** E.164, of the United States. */
+  /** E.164; of the United States. */
   phone_number: string
   /** Slug or id of a Twilio integration. */
   integration: string
-  /** Contact address for Twilio's mail about the registration. */
+  /** Who Twilio writes to about the registration. */
   email: string
-  /** SID of the business profile. Empty: the account's only approved profile. */
+  /** SID of the business profile; empty: the account's only approved one. */
   customer_profile_sid: string
   /** The latest registration. */
   registration_id: string | null
@@ -35,7 +35,7 @@ export function callerNameId(organization: string): string {
   return derivedUuid(organization, "caller name")
 }
 
-/** The approved data, equal to the registered data. */
+/** What a person approves: exactly what is registered. */
 export const Filing = z.strictObject({
   name: z.string(),
   phone_number: z.string(),
@@ -45,7 +45,7 @@ export const Filing = z.strictObject({
 })
 export type Filing = z.output<typeof Filing>
 
-/** Results of the Trust Hub calls, in call order. Absent before the call. */
+/** What each call of Trust Hub answered, in the order of the calls; absent: not made yet. */
 export interface Progress {
   account_sid?: string
   customer_profile_sid?: string
@@ -59,7 +59,7 @@ export interface Progress {
   evaluation_sid?: string
 }
 
-/** Reason for a rejection: the carrier's code and text, or the service's. */
+/** Why it was rejected: the carrier's code and words, or this service's. */
 export interface Reason {
   code: string
   message: string
@@ -70,12 +70,12 @@ export interface Registration extends Document, Filing {
   approval_id: string
   progress: Progress
   reasons: Reason[]
-  /** Consecutive calls without progress: failures before the submission, unchanged answers afterwards. */
+  /** Calls in a row that brought nothing new: failures before the submission, unchanged answers after it. */
   tries: number
-  /** Error of the last call. Empty after success. */
+  /** What went wrong with the last call; empty where it was answered. */
   last_error: string
   submitted_at: string | null
-  /** Time of Trust Hub's last status. */
+  /** When Trust Hub last told the status. */
   checked_at: string | null
   revision: number
   created_at: string
@@ -91,6 +91,6 @@ export const RegistrationCollection = defineCollection<Registration>()({
 
 export const registerRef = jobRef("voice.register_caller_name", z.object({ organization: z.string(), registration_id: z.string() }), {
   timeoutMs: 300_000,
-  // Refused or unanswered calls postpone the job. Only the service's own errors, such as its storage, make the job fail.
+  // Refused or unanswered calls postpone it; what fails it is this service's own, such as its storage.
   retry: { max_attempts: 50, initial_delay_ms: 1_000, factor: 2, max_delay_ms: 3_600_000 },
 })

@@ -1,4 +1,4 @@
-// Operator settings: Twilio's API addresses, and the policy of caller names.
+// What an operator sets: where Twilio's APIs are, and the policy that caller names are registered under.
 import { z } from "zod"
 
 const Base = z

@@ -1,4 +1,4 @@
-// Eval screens of the console, built from the operations.
+// Suites of evals, as the console makes them of their operations.
 import type { Contribution } from "#console"
 
 export default {

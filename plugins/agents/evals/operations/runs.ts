@@ -1,4 +1,4 @@
-// Operations for runs of a suite: start a run, read runs with verdicts, and accept a run as the new baseline.
+// Runs of a suite: begun, read with their verdicts, and accepted by a person as what later runs are held against.
 import { z } from "zod"
 import { AppError, Clock, defineList, defineOperation, Ids, JobQueue, Live, resultOf, Store, Timestamp, timestamp, Uuid } from "#core"
 import { Models } from "../../models/index.ts"

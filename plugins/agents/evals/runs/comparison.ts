@@ -1,9 +1,10 @@
-// Compares a run with the last passing run, case by case, and derives the verdict. Pure: equal answers produce an equal report.
+// A run against the last passing one, case by case, and what follows for the run. Pure: the same answers give the same
+// report.
 import type { Verdict } from "../judging/judge.ts"
 import { type CaseReport, type CaseState, isRed, type RunReport } from "./report.ts"
 import { fall, wilson } from "./statistics.ts"
 
-/** Answers to a case. */
+/** Answers of one case. */
 export interface CaseAnswers {
   readonly slug: string
   readonly critical: boolean
@@ -17,7 +18,7 @@ export interface Rules {
   readonly maxUnjudged: number
 }
 
-/** `baseline`: the comparable cases, by the same judge. `known`: the slugs of all cases in the last passing run. */
+/** `baseline` holds the cases that can be compared, judged alike; `known` the slugs of all that the last passing run had. */
 export function reportOf(
   answers: readonly CaseAnswers[],
   { baseline, known }: { readonly baseline: readonly CaseAnswers[]; readonly known: readonly string[] },

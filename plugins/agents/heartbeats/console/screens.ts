@@ -1,4 +1,4 @@
-// Heartbeat screens of the console, built from the operations.
+// Heartbeats, as the console makes them of their operations.
 import type { Contribution } from "#console"
 
 export default {

@@ -1,13 +1,13 @@
-// An authorization server, declared by an app document, and the service's client there.
+// An authorization server, as the document of an app declares it, and the client that the service is registered there as.
 export interface OAuthProvider {
-  /** Set if responses must contain it (RFC 9207). */
+  /** Set where responses must name it (RFC 9207). */
   readonly issuer: string | undefined
   readonly authorization_endpoint: string
   readonly token_endpoint: string
-  /** Receives unused tokens for revocation (RFC 7009). */
+  /** Told of tokens that are no longer used (RFC 7009). */
   readonly revocation_endpoint: string | undefined
   readonly client_auth: "basic" | "body"
-  /** Default scopes. */
+  /** Asked for where a caller names none. */
   readonly scopes: readonly string[]
   readonly scope_separator: string
   /** Added to the authorization request. */
@@ -15,37 +15,37 @@ export interface OAuthProvider {
   /** Sent with requests to the token and revocation endpoints. */
   readonly headers: Readonly<Record<string, string>>
   readonly token_body: "form" | "json"
-  /** `account`: revoking a token ends all grants of the account to the client. */
+  /** `account`: revoking a token ends all that the account granted to the client. */
   readonly revocation_ends: "grant" | "account"
   /** `token`: the access token revokes itself. */
   readonly revocation_auth: "client" | "token"
-  /** In addition to "bearer". */
+  /** Beside "bearer". */
   readonly bearer_types: readonly string[]
-  /** In addition to `invalid_grant`. */
+  /** Beside `invalid_grant`. */
   readonly invalid_grant_codes: readonly string[]
-  /** For an API with a different origin per account. */
+  /** Of an API whose origin differs between accounts. */
   readonly api_origin: ApiOrigin | undefined
 }
 
-/** Source of the origin of an account's API. */
+/** Who tells the origin of an account's API. */
 export interface ApiOrigin {
-  /** Requested with the new token. Absent: the token response contains the origin. */
+  /** Asked with the new token; absent: the token response tells. */
   readonly url: string | undefined
-  /** Field with an absolute URL. */
+  /** Holds an absolute URL. */
   readonly field: string
-  /** Permitted hosts, including their subdomains. */
+  /** Those that may be told, with all below them. */
   readonly hosts: readonly string[]
-  /** Returns the headers or query with the token for `url`. */
+  /** What carries the token to `url`. */
   sent(token: string): { readonly headers: Readonly<Record<string, string>>; readonly query?: Readonly<Record<string, string>> }
 }
 
 export interface OAuthClient {
   readonly client_id: string
-  /** Absent for a public client. It uses PKCE alone. */
+  /** Absent for a client without one, which proves itself by PKCE alone. */
   readonly client_secret?: string | undefined
 }
 
-/** Accepts https, and http on this machine. The outgoing client refuses http unless an operator allows it. */
+/** https; http on this machine alone, which the outgoing client refuses unless an operator allows it. */
 export function isSecureUrl(text: string): boolean {
   if (!URL.canParse(text) || /[\s\\#]/.test(text)) return false
   const { protocol, hostname, username, password } = new URL(text)

@@ -1,5 +1,5 @@
-// The API of the connection broker Nango: sessions for grants, the resulting connections, and their credentials. Nango stores and
-// refreshes the credentials.
+// The API of a connection broker, Nango: sessions in which users grant access, the connections that come of them, and
+// their credentials, which it keeps and refreshes.
 import { z } from "zod"
 import { AppError, type OutgoingHttp } from "#core"
 
@@ -57,7 +57,7 @@ export class Nango {
     this.#settings = settings
   }
 
-  /** Returns the URL for the user's grant. Resulting connections have the tag `end_user_id`. */
+  /** Where a user grants access; connections that come of it have the tag `end_user_id`. */
   async session(integration: string, attempt: string, organization: string): Promise<string> {
     const tags = { end_user_id: attempt, organization_id: organization }
     const { data } = await this.#ask(Session, "POST", "/connect/sessions", { tags, allowed_integrations: [integration] })
@@ -66,10 +66,7 @@ export class Nango {
     return data.connect_link
   }
 
-  /**
-   * Returns the newest connection of an attempt. The check of tags is required: some brokers ignore the filter and list all
-   * organizations.
-   */
+  /** The newest connection of an attempt. A broker that does not filter by tags lists those of all organizations. */
   async connectionOf(integration: string, attempt: string): Promise<string | undefined> {
     const query = new URLSearchParams({ "tags[end_user_id]": attempt, integrationId: integration })
     const { connections } = await this.#ask(Listed, "GET", `/connections?${query}`)
@@ -79,7 +76,7 @@ export class Nango {
     return own.sort((a, b) => (b.created ?? "").localeCompare(a.created ?? ""))[0]?.connection_id
   }
 
-  /** Returns fresh credentials. The broker refreshes if due. Throws BrokerConnectionEnded. */
+  /** Fresh ones: the broker refreshes what is due. Throws BrokerConnectionEnded. */
   async credentials(integration: string, connection: string, force: boolean): Promise<BrokerCredentials> {
     const query = new URLSearchParams({ provider_config_key: integration, ...(force ? { force_refresh: "true" } : {}) })
     const { credentials } = await this.#ask(Credentials, "GET", `/connections/${encodeURIComponent(connection)}?${query}`)

@@ -1,4 +1,5 @@
-// Routes for a grant at the connection broker: the start page, and the return link. A broker's page does not redirect back.
+// What a browser opens to grant access at the connection broker, and the link by which it comes back: a broker's page
+// sends nobody back itself.
 import { AppError, defineRoute, PublicUrl } from "#core"
 import { ConnectionLinks } from "../connection-links.ts"
 import { UnknownAuthorization } from "../oauth/authorization.ts"

@@ -1,4 +1,4 @@
-// Number of connections, and problems of the failing ones.
+// How many connections there are, and what is wrong with those that fail.
 import { Answered, Badge, Figure, Nothing, UntrustedText, useAnswer } from "#console"
 
 export default function ConnectionsCard() {

@@ -1,4 +1,4 @@
-// Console: the card of failing connections, and the list views.
+// The card of connections in trouble.
 import type { Contribution } from "#console"
 
 export default {

@@ -1,4 +1,5 @@
-// Recent calls of a connection, and the end of its vendor's wait: a document per connection, shared by all nodes.
+// How often a connection was called of late, and until when its vendor asked to wait: one document a connection, which all
+// nodes count in.
 import { type Document, defineCollection } from "#core"
 import type { SpentByWindow } from "./window.ts"
 

@@ -1,6 +1,6 @@
-// Valid access tokens for calls. A refresh cannot lose a grant: a node runs one refresh at a time per connection, and nodes take
-// turns by a lease. The write compares the generation. Unwritten tokens are stored later. A refusal counts only after the stored
-// tokens were read again, and deletes no data.
+// Valid access tokens for calls. A refresh cannot lose a grant: a node makes one at a time for a connection, nodes take
+// turns by a lease, the write is compared and swapped on the generation that was read, and what could not be written is
+// kept and written later. A refusal is believed only after the stored tokens were read again, and deletes nothing.
 import { isDeepStrictEqual } from "node:util"
 import { AppError, type Leases, timestamp } from "#core"
 import { giveUpAfter, sleep } from "#core/engine"
@@ -19,25 +19,25 @@ export interface AccessDeps extends KeptTokensDeps {
   readonly protocol: OAuthProtocol
 }
 
-/** A connection's token, and its generation. */
+/** A connection's token, and the generation that it is of. */
 export interface AccessToken {
   readonly token: string
   readonly generation: number
-  /** Null: the origin of the app's document. */
+  /** Null: where the app's document says. */
   readonly apiOrigin: string | null
 }
 
-/** A token is refreshed this long before its end, because clocks differ and a call takes time. */
+/** Before its end a token is refreshed; clocks differ, and a call takes time. */
 const marginMs = 60_000
-/** A refused token of this age is not outdated, so a refresh would not help. */
+/** A token this new that is refused is not out of date: refreshing it again and again would help nobody. */
 const freshMs = 10_000
-/** A refused refresh token is retried after this time, since servers make mistakes. */
+/** A refused refresh token is retried after that long, since servers err too. */
 const refusedMs = 600_000
 const leaseMs = tokenTimeoutMs + 30_000
 const lookAgainMs = 200
-/** A refresh on another node takes less time. After this time the connection shows users that its calls wait. */
+/** A refresh of another node takes less. People see on the connection that its calls wait. */
 const notedMs = 2_000
-/** Time a job waits for a refresh. Then it releases its slot and retries. */
+/** A job waits so long for a refresh. Then it gives its slot back and comes again. */
 const patienceMs = 5_000
 
 export class OAuthAccess {
@@ -51,10 +51,7 @@ export class OAuthAccess {
     this.#kept = new KeptTokens(deps)
   }
 
-  /**
-   * Returns a token with some remaining lifetime. Throws `failed_precondition` if access is missing or has ended, and
-   * `unavailable` if a refresh is impossible now. `comesAgain`: the caller is a job and does not wait for a slow server.
-   */
+  /** A token that is valid for a while. Throws `failed_precondition` where access was never granted or has ended, `unavailable` where it cannot be refreshed now. `comesAgain`: the caller is a job, and need not wait for a slow server. */
   async token(granted: Granted, comesAgain = false): Promise<AccessToken> {
     const grant = await this.#read(granted)
     if (!this.#isDue(grant)) return this.#opened(granted, grant)
@@ -67,7 +64,7 @@ export class OAuthAccess {
     }
   }
 
-  /** Returns a newer token after a refusal by the API. Returns undefined if the refused token was new, or without a refresh token. */
+  /** A newer token than the one that an API refused; undefined when that one was new already, or without a refresh token. */
   async renewed(granted: Granted, refused: AccessToken, comesAgain = false): Promise<AccessToken | undefined> {
     const grant = await this.#read(granted)
     if (grant.generation === refused.generation) {
@@ -77,31 +74,25 @@ export class OAuthAccess {
     return await this.#awaited(granted, this.#refreshed(granted, refused.generation), comesAgain)
   }
 
-  /**
-   * Resolves after all refreshes end: a server's answer must be written before the service stops. Aborts refreshes that lose no
-   * data.
-   */
+  /** Resolves when no refresh is in progress: what a server answers must be written before the service ends. Those that lose nothing are given up. */
   async stop(): Promise<void> {
     this.#stopping.abort()
     await Promise.allSettled(this.#flights.values())
   }
 
-  /**
-   * One refresh per connection. It outlives the call that started it, because its answer may contain the only valid refresh
-   * token.
-   */
+  /** One flight a connection. It does not end with the call that began it: its answer may be the only valid refresh token. */
   #refreshed(granted: Granted, version: number): Promise<AccessToken> {
     const { id } = granted.connection
     const pending = this.#flights.get(id)
     if (pending) return pending
     const flight = this.#alone(granted, version).finally(() => this.#flights.delete(id))
     this.#flights.set(id, flight)
-    // Waiting callers see a failure. The connection shows it to others.
+    // Those who wait see a failure. The connection says it to others.
     flight.catch(() => undefined)
     return flight
   }
 
-  /** A retrying job waits for a short time. The refresh continues without it. */
+  /** A call that comes again waits for a short time. The refresh goes on without it. */
   async #awaited(granted: Granted, flight: Promise<AccessToken>, comesAgain: boolean): Promise<AccessToken> {
     if (!comesAgain) return flight
     let cancel = () => {}
@@ -142,7 +133,7 @@ export class OAuthAccess {
     }
   }
 
-  /** Returns the token refreshed by another node. */
+  /** The token that another node has refreshed. */
   async #others(granted: Granted, grant: Grant, isNoted: boolean): Promise<AccessToken> {
     const { works, log } = this.#deps
     const { organization, connection } = granted
@@ -180,7 +171,7 @@ export class OAuthAccess {
     throw await this.#ended(granted, grant)
   }
 
-  /** Stores the error in the connection, once. The tokens remain for a later refresh. */
+  /** On the connection, once: its tokens stay, and are refreshed later. */
   async #note({ organization, connection }: Granted, error: unknown): Promise<void> {
     const { works, clock, live, log } = this.#deps
     if (!(error instanceof AppError) || error.code === "canceled" || error.notTried) return
@@ -196,7 +187,7 @@ export class OAuthAccess {
       .catch((err: unknown) => log.warn({ err, integration_id: connection.id }, "a failed refresh could not be noted on its connection"))
   }
 
-  /** If another node wrote first, its tokens are used. */
+  /** Where another node wrote first, its tokens are used. */
   async #write(granted: Granted, before: Grant, answer: TokenAnswer): Promise<AccessToken> {
     const grant = this.#deps.grants.next(granted.organization, granted.connection.id, before, answer)
     const isStored = await this.#kept.write(granted, before, grant)
@@ -204,7 +195,7 @@ export class OAuthAccess {
     return this.#opened(granted, await this.#read(granted))
   }
 
-  /** Marks the connection for users. The tokens remain. */
+  /** Marks the connection for people to see; its tokens stay. */
   async #ended(granted: Granted, grant: Grant): Promise<AppError> {
     const refused_at = timestamp(this.#deps.clock.now())
     await this.#kept.swap(granted, grant, { ...grant, refused_at }).catch((err: unknown) => {
@@ -227,7 +218,7 @@ export class OAuthAccess {
     return expires_at !== null && Date.parse(expires_at) - marginMs <= this.#deps.clock.now()
   }
 
-  /** Returns true if the time is less than this long ago. A future time comes from a clock that was ahead. */
+  /** Whether that time has passed lately. A time that is yet to come was written by a clock that was ahead. */
   #isWithin(milliseconds: number, at: string): boolean {
     const age = this.#deps.clock.now() - Date.parse(at)
     return age > -marginMs && age < milliseconds

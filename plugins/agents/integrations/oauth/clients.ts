@@ -1,5 +1,6 @@
-// OAuth clients of apps at their authorization servers: an organization's own client, else the configured client. The configured
-// client is only for the service's own apps, because an organization chooses the destination of its own app's secret.
+// The clients that apps are registered as at their authorization servers: an organization's own, then that of the
+// configuration. The configuration's is for the service's own apps alone: an organization says where its own app's secret
+// is sent.
 import { z } from "zod"
 import { AppError, type Document, defineCollection, derivedUuid, type Sealed, type Store, type Vault } from "#core"
 import type { AnyIntegrationApp } from "../app.ts"
@@ -38,7 +39,7 @@ type App = Pick<AnyIntegrationApp, "name" | "own">
 
 export interface OAuthClients {
   find(organization: string, app: App): Promise<OAuthClient | undefined>
-  /** Returns the client of the granted tokens, if still known. Throws `failed_precondition` if the app has no client. */
+  /** The client that tokens were granted to, where it is still known. Throws `failed_precondition` where the app has none. */
   of(organization: string, app: App, clientId?: string | null): Promise<OAuthClient>
 }
 

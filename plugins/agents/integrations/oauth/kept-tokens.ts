@@ -1,5 +1,5 @@
-// Stores refreshed tokens. If the store fails, tokens stay in memory and are written later, because the server no longer accepts
-// the earlier refresh token.
+// Stores refreshed tokens. Tokens that the store did not take stay in memory and are written later, because the server
+// accepts the earlier refresh token no longer.
 import { AppError, type Clock, type Live, type Logger, type UnitsOfWork } from "#core"
 import { sleep } from "#core/engine"
 import type { IntegrationApp } from "../app.ts"
@@ -20,7 +20,7 @@ export interface KeptTokensDeps {
   readonly revocation: Revocation
 }
 
-/** A connection of an OAuth app, with its owning organization. */
+/** A connection of an OAuth app, with the organization that owns it. */
 export interface Granted {
   readonly organization: string
   readonly connection: Connection
@@ -58,13 +58,13 @@ export class KeptTokens {
     }
   }
 
-  /** Retries the write. Returns the tokens still unwritten. */
+  /** Tries the write again. Returns the tokens that are still unwritten. */
   async flushed(granted: Granted): Promise<Grant | undefined> {
     await this.#flush(granted).catch(() => undefined)
     return this.#unwritten.get(granted.connection.id)?.grant
   }
 
-  /** Writes pending tokens. Revokes them if the connection ended meanwhile. */
+  /** Writes what the store did not take yet. Tokens of a connection that ended meanwhile are revoked. */
   async #flush(granted: Granted): Promise<void> {
     const { works, grants, revocation, log } = this.#deps
     const { organization, connection } = granted
@@ -76,7 +76,7 @@ export class KeptTokens {
     } catch (error) {
       if (!(error instanceof AppError && (error.code === "aborted" || error.code === "not_found"))) throw error
       const stored = await grants.get(organization, id)
-      // Another node may have marked the grant as refused, after a request with the replaced token.
+      // Another node may have marked it as refused, having asked with the token that this refresh replaced.
       if (stored?.generation === waiting.before.generation) {
         this.#unwritten.set(id, { ...waiting, before: stored })
         throw error
@@ -90,7 +90,7 @@ export class KeptTokens {
     if (this.#unwritten.get(id) === waiting) this.#unwritten.delete(id)
   }
 
-  /** Replaces the grant that was read, and updates its connection's state. */
+  /** Stores a grant in place of the one that was read, with the state of its connection. */
   async swap({ organization, connection, app }: Granted, before: Grant, grant: Grant): Promise<void> {
     const { works, grants, live } = this.#deps
     await works.run((work) => {

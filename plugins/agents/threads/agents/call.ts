@@ -1,5 +1,5 @@
-// Asks an agent a question: through the organization's own connection with its address and credentials, or through a configured
-// model. The same question has the same Idempotency-Key, so the agent can recognize a repeat after a crash.
+// One question to an agent: through the organization's own connection, which holds its address and its credentials, or to a
+// configured model. The same question carries the same Idempotency-Key, so that a repeat after a crash can be recognized.
 import { AppError, Clock, type Deps, isRecord, type Json, token, Vault } from "#core"
 import { outcomeOf } from "../../../platform/outgoing-http/index.ts"
 import { Integrations } from "../../integrations/index.ts"
@@ -13,21 +13,21 @@ export interface AgentTurn {
 }
 
 export interface AgentQuestion {
-  /** Unique to the question, and the same for its repeats. */
+  /** The same for repeats of the question, and for no other. */
   readonly id: string
   readonly agent: AgentContact
-  /** Request body for a webhook. */
+  /** What a webhook is sent. */
   readonly body: { readonly [field: string]: Json }
-  /** Messages for agents with a chat protocol. The last message is the question. */
+  /** What agents are sent that take messages; the last one is the question. */
   readonly turns: readonly AgentTurn[]
   readonly signal: AbortSignal
-  /** True if the agent may answer by a later callback. */
+  /** Whether the agent may say that it will call back. */
   readonly mayCallBack?: boolean
   /** Charged for calls of configured models. */
   readonly account?: Account
 }
 
-/** A record of another system or of this service that an agent created or changed. */
+/** A record of another system, or of this service, that an agent made or changed. */
 export interface ResultHandle {
   readonly resource_type: string
   readonly resource_id: string
@@ -36,23 +36,20 @@ export interface ResultHandle {
 
 export interface AgentAnswer {
   readonly output: string
-  /** Slug or UUID of a page created by the agent, according to the agent. */
+  /** Slug or UUID of a page that it says it made. */
   readonly page?: string
-  /** An HTML document created by the agent. */
+  /** A document that it made. */
   readonly html?: string
   readonly summary: string
   readonly resultKind: string
   readonly handles: readonly ResultHandle[]
-  /** Cost reported by the agent, or computed by its prices. Calls of configured models are charged separately. */
+  /** What it says that it cost, or by its prices. Calls of configured models are charged where they are made. */
   readonly costMillicents: number
   readonly charged: boolean
 }
 
 export interface AskAgents {
-  /**
-   * `accepted`: the agent will call back. Throws AppError: `unavailable` if a retry may succeed, other codes if the answer
-   * violates the protocol.
-   */
+  /** `accepted`: the agent will call back. Throws AppError: `unavailable` where a later try may do, others where the agent did not answer as its protocol says. */
   ask(organization: string, question: AgentQuestion): Promise<AgentAnswer | "accepted">
 }
 
@@ -62,11 +59,11 @@ export const askAgentsNeeds = { integrations: Integrations, models: Models, vaul
 
 type AskDeps = Deps<typeof askAgentsNeeds>
 
-/** Limit of stored output, characters. */
+/** What is kept of an answer, characters. */
 const maxOutput = 20_000
 const maxSummary = 2_000
 const maxHandles = 50
-/** Limit per answer, millicents: 100,000 dollars. */
+/** Of one answer, millicents: 100,000 dollars. */
 const maxCost = 1e10
 
 export function createAskAgents(deps: AskDeps): AskAgents {
@@ -127,7 +124,7 @@ async function sent(
   return response
 }
 
-/** Parses an agent's answer, from its webhook response or its callback. Throws if the answer is malformed. */
+/** An agent's own account of its work: the answer to its webhook, or what it calls back with. Throws where it is not one. */
 export function webhookAnswer(key: string, answer: { readonly [field: string]: Json | undefined }): AgentAnswer {
   const { output, page, html, summary, result_kind, handles, cost_millicents } = answer
   if (typeof output !== "string") throw unusable(key, 'its answer has no text "output"')
@@ -145,7 +142,7 @@ export function webhookAnswer(key: string, answer: { readonly [field: string]: J
 function chatAnswer({ key, prices }: AgentContact, answer: { readonly [field: string]: Json | undefined }): AgentAnswer {
   const [choice] = Array.isArray(answer["choices"]) ? answer["choices"] : []
   const message = objectOf(objectOf(choice)?.["message"])
-  // A refusal counts as an answer and is judged as such.
+  // A refusal is an answer, to be judged as one.
   const output = message?.["content"] ?? message?.["refusal"]
   if (typeof output !== "string") throw unusable(key, "its answer has no choices[0].message.content")
   const usage = objectOf(answer["usage"])
@@ -165,7 +162,7 @@ function handleOf(value: Json): ResultHandle[] {
   return [{ resource_type: cut(type, 100), resource_id: cut(id, 500), revision_ref: cut(revision, 500) }]
 }
 
-/** Treats an impossible cost as unknown (0). Sums with it would not be storable numbers. */
+/** A cost that no answer has is not known: sums of such would not be numbers that can be stored. */
 function believed(cost: Json | undefined): number {
   return typeof cost === "number" && cost > 0 && cost <= maxCost ? cost : 0
 }

@@ -1,4 +1,4 @@
-// Console screens of threads, agents and their runs, built from the operations.
+// Threads, agents and their runs, as the console makes them of their operations.
 import type { Contribution } from "#console"
 
 export default {

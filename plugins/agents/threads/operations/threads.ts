@@ -1,4 +1,4 @@
-// Operations for threads and their messages: create, list, read and append.
+// Threads and their messages: made, listed, read and written to.
 import { z } from "zod"
 import { defineList, defineOperation, Name, Uuid } from "#core"
 import { MessageCollection, ThreadCollection } from "../collections.ts"

@@ -1,4 +1,4 @@
-// The state machine of an agent run.
+// What can happen to a run of an agent.
 import { defineStateMachine } from "#core"
 
 export const runMachine = defineStateMachine({

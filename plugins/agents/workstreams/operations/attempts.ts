@@ -1,4 +1,4 @@
-// Operations for attempts at an assignment: start, end and list.
+// Attempts at an assignment: begun, ended and listed.
 import { z } from "zod"
 import { defineList, defineOperation, resultOf, Store } from "#core"
 import { Organizations } from "../../../platform/organizations/index.ts"
@@ -93,7 +93,7 @@ export const endAttemptOperation = defineOperation({
     const isOpen = run !== undefined && run.ended_at === null
     const ended = endAttempt(deps, work, organization, { workstream, assignment }, ending, { actor: actorOf(caller), ownRun: !isOpen })
     if (isOpen) {
-      // The end of the run is the end of this attempt, already staged.
+      // Its end is this attempt's, which is staged already.
       const why = ending.reason === "" ? "Its attempt was canceled." : ending.reason
       await deps.runs.move(
         work,

@@ -1,4 +1,4 @@
-// Operations to follow a workstream, and to request help from people.
+// Who follows a workstream, and asking people for help with it.
 import { z } from "zod"
 import { AppError, defineOperation, type UnitOfWork } from "#core"
 import { escalated } from "../account.ts"

@@ -1,4 +1,4 @@
-// Operations for workstreams: create, list, read, change, transition, and archive.
+// Workstreams: created, listed, read, changed, moved through their states, and archived.
 import { z } from "zod"
 import {
   AppError,

@@ -36,7 +36,7 @@ export default function Inbox() {
   )
 }
 
-/** Parameters of the address with a value. */
+/** Of the address, those that are given. */
 function given(names: readonly string[]): Record<string, string> {
   const asked = query()
   return Object.fromEntries(names.flatMap((name) => (asked[name] ? [[name, asked[name]]] : [])))

@@ -1,4 +1,4 @@
-// Job that fetches the files of a message into the bucket.
+// A message's files, fetched into the bucket as a job.
 import { AppError, Clock, defineJob, type Json, Store, timestamp } from "#core"
 import { Integrations } from "../../../agents/integrations/index.ts"
 import { Buckets } from "../../../data/buckets/index.ts"
@@ -11,7 +11,7 @@ import { fetchMedia } from "./fetch.ts"
 
 export const fetchMessageMedia = defineJob(mediaJob, {
   summary: "Fetches the files of a message.",
-  // Each run has a file in memory. The key is the number that received the message.
+  // Each holds a file in memory. The key is the number that received the message.
   slots: 6,
   limitsKeys: true,
   inject: {
@@ -48,7 +48,7 @@ export const fetchMessageMedia = defineJob(mediaJob, {
         }
       }
     }
-    // The message was removed during the fetch.
+    // Removed while its files were fetched.
     if (!(await store.open(messages, organization).get(message_id))) {
       for (const { key } of media) if (key !== "") await buckets.open(organization).remove(key)
       return

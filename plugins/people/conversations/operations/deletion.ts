@@ -1,4 +1,4 @@
-// Deletes conversations with all their messages.
+// Removing conversations with all that was said in them.
 import { z } from "zod"
 import { Clock, defineOperation, resultOf, timestamp, Uuid } from "#core"
 import type { Channel } from "../channels.ts"

@@ -1,4 +1,4 @@
-// The operation that sends a message. All messages use this path.
+// Writing to a person, by the one way there is.
 import { z } from "zod"
 import { AnyJson, AppError, Clock, defineOperation, resultOf, Timestamp, timestamp, Uuid } from "#core"
 import { Integrations } from "../../../agents/integrations/index.ts"
@@ -8,7 +8,7 @@ import { PhoneNumbers } from "../numbers/phone-number.ts"
 import { OptOutLinks } from "../opt-out/link.ts"
 import { E164, isUserId, PersonAddress } from "../phone.ts"
 
-/** Setup of an example: a number with connections for both channels. */
+/** A number with connections for both channels. */
 export const connectedNumber = (number: string) => ({
   connection: {
     operation: "integrations.connect",

@@ -1,4 +1,4 @@
-// Received mail. The conversation screens show it.
+// Received mail, which the screens of conversations show.
 import type { Contribution } from "#console"
 
 export default {

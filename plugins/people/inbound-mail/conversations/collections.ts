@@ -1,18 +1,18 @@
-// Conversations by mail, one per remote address, with messages in both directions.
+// Conversations by mail: one for each address that the organization's domains hear from, with its messages both ways.
 import { type Document, defineCollection, derivedUuid } from "#core"
 import type { Authentication } from "../parse/authentication.ts"
 import type { MailAddress, MailAttachment } from "../parse/content.ts"
 
 export interface StoredConversation extends Document {
-  /** Normalized address of the other side. */
+  /** The other side, in its one spelling. */
   address: string
   name: string
-  /** Subject of the first message. */
+  /** Of the first message. */
   subject: string
-  /** The sending domain of the last message to the other side. */
+  /** The sending domain that it was last written to. */
   domain: string
   message_count: number
-  /** True if the other side has written. */
+  /** Whether the other side has written. */
   answered: boolean
   last_message_at: string
   last_direction: StoredMessage["direction"]
@@ -25,7 +25,7 @@ export interface StoredConversation extends Document {
 export interface StoredMessage extends Document {
   conversation_id: string
   direction: "inbound" | "outbound"
-  /** With angle brackets. Empty if absent. */
+  /** With angle brackets; empty where it has none. */
   message_id: string
   from: MailAddress
   to: MailAddress[]
@@ -33,20 +33,20 @@ export interface StoredMessage extends Document {
   subject: string
   text: string
   attachments: MailAttachment[]
-  /** Time received or sent. */
+  /** When it was received, or sent. */
   at: string
-  /** The author's Date. Null if absent. */
+  /** What the author says; null where it says nothing. */
   dated: string | null
-  /** Set for an inbound message. */
+  /** Of an inbound message. */
   inbound: {
     domain: string
     authentication: Omit<Authentication, "signed_by"> & { signed_by: string[] }
-    /** True if DMARC fails and the policy of the author's domain asks receivers to distrust the mail. */
+    /** DMARC fails, and the author's domain asks for such mail not to be taken for its own. */
     quarantined: boolean
-    /** True if a program wrote the mail, or the mail asks for no automatic answer. */
+    /** Written by a program, or asks for no automatic answer. */
     automatic: boolean
     problem: string
-    /** Outcome of forwarding. Null if no forwarding address is set. */
+    /** What became of forwarding it; null where nobody is named to forward to. */
     forward: Forward | null
   } | null
 }
@@ -54,7 +54,7 @@ export interface StoredMessage extends Document {
 export interface Forward {
   state: "queued" | "sent" | "suppressed" | "failed" | "skipped"
   to: string
-  /** Reason for the skip or failure. Empty otherwise. */
+  /** Why it was skipped or failed; empty otherwise. */
   reason: string
 }
 

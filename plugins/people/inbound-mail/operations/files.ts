@@ -1,4 +1,4 @@
-// Lists the files of a received message, each with a temporary download link.
+// The files of a received message, each with a link that downloads it for a while.
 import { z } from "zod"
 import { AppError, Clock, defineOperation, PublicUrl, resultOf, Store, Timestamp, timestamp, Uuid, Vault } from "#core"
 import { InboundMailCollection } from "../collections.ts"

@@ -1,4 +1,4 @@
-// Lead screens of the console, built from the operations.
+// Leads, as the console makes them of their operations.
 import type { Contribution } from "#console"
 
 export default {

@@ -1,6 +1,7 @@
-// Buffers rows about people and passes them to the job that creates leads. The cost per event is a check of the columns. Rows
-// gathered within 250 ms become a job per organization. The same commit stores the progress of the process, so after a kill the
-// lost rows are read from the journal. Rows from a call are not in the journal: their job is in the commit of the rows.
+// Rows that name a person, from where they are written to the job that makes leads of them. An event pays for one look at
+// its columns; what is gathered in a moment becomes one job an organization. The commit of these jobs says how far the
+// process has come, so that the rows that a kill takes out of memory are read from the journal. A caller's rows are in no
+// journal: their job is in the commit of the rows.
 import { Clock, type Deps, Ids, JobQueue, Log, Store, throwUncaught, timestamp, type UnitOfWork, UnitsOfWork } from "#core"
 import { JobCollection } from "#core/engine"
 import type { FollowedRow } from "../../../data/datasets/index.ts"
@@ -10,10 +11,10 @@ import { beatMs, catchUpRef, followRef, HandoverCollection, type RowRef } from "
 import { JournalRows } from "./journal.ts"
 
 const gatherMs = 250
-/** Rows waiting in memory. Further rows are read from the journal. */
+/** Rows that wait in memory; further rows are read from the journal. */
 const maxWaiting = 20_000
 const maxPerJob = 500
-/** Jobs processed for a waiting caller. */
+/** Jobs whose rows a caller waits for. */
 const maxSettled = 200
 
 export class RowBuffer {
@@ -30,13 +31,13 @@ export class RowBuffer {
   readonly process: string
   readonly #deps: Deps<typeof RowBuffer.inject>
   readonly #waiting = new Map<string, RowRef[]>()
-  /** Rows of calls, by the unit of work with the rows. */
+  /** Of callers, by the work that keeps the rows. */
   readonly #staged = new WeakMap<UnitOfWork, RowRef[]>()
   readonly #stopping = new AbortController()
   #count = 0
   #isGathering = false
   #flushed: Promise<void> = Promise.resolve()
-  /** Start time of the events to read from the journal. Set after a gap. */
+  /** Rows of events received since then are to be read from the journal. */
   #gapFrom: number | undefined
   #cancel: () => void = () => {}
 
@@ -66,7 +67,7 @@ export class RowBuffer {
     })
   }
 
-  /** Enqueues a catch-up for rows of earlier processes, and starts to report the progress of this process. */
+  /** Looks at what processes before have left, and says from now on how far this one has come. */
   async start(): Promise<void> {
     const { works, queue, store } = this.#deps
     const hasOthers = (await store.open(HandoverCollection).first({ id: { $ne: this.process } })) !== undefined
@@ -85,7 +86,7 @@ export class RowBuffer {
       await this.#deps.works.run((work) => work.in(HandoverCollection).remove(this.process, { optional: true }))
   }
 
-  /** Enqueues jobs for the gathered rows. Never rejects. */
+  /** Hands over what was gathered. Never rejects. */
   flush(): Promise<void> {
     this.#isGathering = false
     const gathered = [...this.#waiting].flatMap(([organization, rows]) => chunksOf(rows).map((chunk) => ({ organization, rows: chunk })))
@@ -96,10 +97,7 @@ export class RowBuffer {
     return this.#flushed
   }
 
-  /**
-   * Creates leads from gathered rows and from queued jobs of an organization, for a caller that needs all rows of a person now.
-   * The jobs later skip these rows.
-   */
+  /** Makes leads of what this node has gathered of an organization, and of what waits in jobs, for a caller that must know all rows of a person now. The jobs find it done. */
   async settle(organization: string): Promise<void> {
     const { store, follower } = this.#deps
     await this.flush()
@@ -167,7 +165,7 @@ export class RowBuffer {
   async #beat(): Promise<void> {
     await this.flush()
     await this.#closeGap()
-    // Rows gathered meanwhile have no job yet.
+    // Rows that were gathered meanwhile are not handed over yet.
     const through = this.#count === 0 ? this.#deps.clock.now() : undefined
     await this.#deps.works.run((work) => {
       if (through !== undefined) this.#sayThrough(work, through)

@@ -1,4 +1,4 @@
-// A sending domain: each expected DNS record with a copy button, beside the result of a check.
+// One sending domain: each DNS record as it should be, to copy, beside what a check found.
 import { useSignal } from "@preact/signals"
 import {
   Ago,

@@ -1,4 +1,4 @@
-// Suppression screens of the console, built from the operations.
+// Suppressions, as the console makes them of their operations.
 import type { Contribution } from "#console"
 
 export default {

@@ -1,4 +1,4 @@
-// Caller name screens of the console, built from the operations.
+// Caller names, as the console makes them of their operations.
 import type { Contribution } from "#console"
 
 export default {

@@ -1,4 +1,4 @@
-// Operations for the caller name of an organization: the requested name, its registration, and earlier registrations.
+// The caller name of an organization: what it is to be, its registration, and earlier ones.
 import { z } from "zod"
 import { defineList, defineOperation, omitReadOnly, readOnlyInput } from "#core"
 import { RegistrationCollection } from "../collections.ts"

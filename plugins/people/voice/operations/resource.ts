@@ -1,4 +1,4 @@
-// Output schemas of a caller name and its registrations.
+// A caller name and its registrations, as answers show them.
 import { z } from "zod"
 import { Timestamp, Uuid } from "#core"
 import { type CallerName, type Registration, statuses } from "../collections.ts"

@@ -2,12 +2,12 @@
 import { detectAll } from "jschardet"
 import { decodeAs, isMultiByte, labelOf } from "./labels.ts"
 
-/** Limit of analyzed bytes. */
+/** Bytes that are looked at. */
 const maxSample = 16_384
-/** Minimum confidence for Chinese, Japanese and Korean. Below this value a label of another part is preferred. */
+/** The detector is this sure of Chinese, Japanese and Korean before a label of another part counts. */
 const sure = 0.1
 
-/** Charsets common in mail. The detector supports many others. */
+/** Charsets of mail; the detector knows many others. */
 const detectEncodings = [
   "GB18030",
   "Big5",
@@ -30,10 +30,10 @@ const detectEncodings = [
   "CP874",
 ]
 
-/** Letters of two scripts in a word indicate a wrong guess. */
+/** Letters of two scripts in one word: a wrong guess. */
 const mixedWord = /[A-Za-z][\u0370-\u06ff\u0e00-\u0e7f]|[\u0370-\u06ff\u0e00-\u0e7f][A-Za-z]|[a-z][\u3400-\u9fff\uac00-\ud7af]{1,2}[a-z]/
 
-/** Returns the text and its charset, or undefined if no charset fits. `hints`: labels of other parts. */
+/** Returns the text and its charset; undefined if no charset fits. `hints`: labels of other parts. */
 export function decodeByContent(bytes: Uint8Array, hints: readonly string[]): { text: string; label: string } | undefined {
   const fitting = (label: string) => {
     const text = decodeAs(label, bytes)
