@@ -1,4 +1,4 @@
-// The live channels of conversations, one of each kind: ids and states as they change. What was said is read by who may.
+// Live channels of conversations, one per kind. Live messages contain ids and states, but no message text.
 import { type Deps, defineChannel, type Json, Live, type UnitOfWork } from "#core"
 import type { Channel } from "./channels.ts"
 import type { DeliveryState } from "./receipts.ts"
@@ -16,10 +16,10 @@ export const liveChannels = {
   }),
 } as const
 
-/** What changed, by the name of its live event. */
+/** Changes, by the name of their live event. */
 export interface Changes {
   conversation: { session_id: string; state: "open" | "idle" | "removed" }
-  /** A message that was sent, or whose files were fetched. One that came in changes its conversation. */
+  /** A sent message, or a message with newly fetched files. A received message changes its conversation. */
   message: { session_id: string; message_id: string; state: DeliveryState }
   opt_out: { opt_out_id: string }
   opt_in: { opt_out_id: string }
@@ -38,7 +38,7 @@ export class Announcements {
     this.#live = live
   }
 
-  /** Stages that subscribers are told once the work is committed. */
+  /** Stages a live message. Subscribers receive the message after the commit. */
   stage<E extends keyof Changes>(work: UnitOfWork, { organization, channel }: Where, event: E, change: Changes[E]): void {
     const data: Json = { ...change }
     this.#live.stage(work, organization, { channel: liveChannels[channel].name, event, data })

@@ -1,5 +1,5 @@
-// The two channels with their jobs. Each channel has its own collections: conversations, messages, delivery reports and an
-// opt-out ledger.
+// The two channels and their jobs. Each channel has its own collections: conversations, messages, delivery reports and an opt-out
+// ledger.
 import { z } from "zod"
 import { type Document, defineCollection, derivedUuid, type Json, jobRef } from "#core"
 import type { StoredMessage } from "./messages.ts"
@@ -10,7 +10,7 @@ import type { Receipt } from "./receipts.ts"
 export const channels = ["chat_app", "sms"] as const
 export type Channel = (typeof channels)[number]
 
-/** What the person gave about themselves; a field is absent where they did not. */
+/** Contact data from the person's own messages. Unknown fields are absent. */
 export interface Contact {
   company?: string
   email?: string
@@ -18,7 +18,7 @@ export interface Contact {
   phone?: string
 }
 
-/** Everything but the digest is a function of the messages, and written by the fold. */
+/** All fields except the digest are computed from the messages. The fold writes them. */
 export interface StoredConversation extends Document {
   /** The service's own number, E.164. */
   number: string
@@ -28,15 +28,15 @@ export interface StoredConversation extends Document {
   activity_at: string
   message_count: number
   last_inbound_at: string | null
-  /** Of this service; the profile name is read there. */
+  /** Message id of this service. The profile name comes from this message. */
   last_inbound_message_id: string | null
   last_outbound_at: string | null
   last_outbound_message_id: string | null
   sender_kind: "" | "person" | "organization"
   idle_closed_at: string | null
-  /** Whether a job waits to close it. */
+  /** True while a closing job is pending. */
   closing?: boolean
-  /** Id of the commit in which leads were last told of its author: they are not where it was removed. */
+  /** Id of the last commit with a report of the author to the leads. The report fails if the conversation was removed. */
   told_in?: string
   contact: Contact
   summary: string
@@ -98,7 +98,10 @@ function collectionsOf<const N extends string>(prefix: N) {
 
 export const collections = { chat_app: collectionsOf("chatapp"), sms: collectionsOf("text") } as const
 
-/** The one conversation of a person with a number, however theirs is written; also its `session_id`. */
+/**
+ * Id of the conversation between a person and a number, also its `session_id`. Different spellings of the person's number have
+ * the same id.
+ */
 export function conversationId(organization: string, channel: Channel, { number, address }: { number: string; address: string }): string {
   return derivedUuid("conversation", organization, channel, number, personKey(address))
 }
@@ -115,9 +118,9 @@ export const foldJob = jobRef(
   z.object({
     channel,
     conversation_id: z.string(),
-    /** Between which numbers it is; with them a conversation is made again that was removed while a message came. */
+    /** Both numbers. The fold needs them if the conversation was removed while a message arrived. */
     ends: z.object({ number: z.string(), address: z.string() }).optional(),
-    /** A message to the person, who may have been erased while it was accepted. */
+    /** Id of a message to the person. The person may have been erased after the message was accepted. */
     sent: z.string().optional(),
   }),
   { retry: soonAgain },
@@ -139,7 +142,7 @@ export const pieceJob = jobRef(
   "conversations.receive_piece",
   z.object({
     provider: z.enum(["meta_whatsapp", "twilio"]),
-    /** A webhook of at most `maxParts` parts. */
+    /** A webhook with at most `maxParts` parts. */
     payload: z.custom<Json>(),
     at: z.string(),
     origin: z.string(),

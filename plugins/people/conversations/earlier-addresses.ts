@@ -1,13 +1,13 @@
-// Earlier addresses of a person in the chat app: phone numbers before a change, and user IDs of people with a number. What
-// was said at such an address belongs to the conversation at the present one.
+// Earlier chat app addresses of a person: phone numbers before a change, and user IDs of people with a number. Messages at an
+// earlier address belong to the conversation at the present address.
 import { type Deps, type Document, defineCollection, derivedUuid, Store, type UnitOfWork } from "#core"
 import { personKey, writtenAs } from "./phone.ts"
 
-/** One earlier address. A number may be given to another person later, so a change of a number has a time. */
+/** An earlier address. A number may later belong to another person, so a change of number has a time. */
 interface EarlierAddress extends Document {
   from: string
   to: string
-  /** What was said until then belongs to the person at `to`; null: all of it. */
+  /** Messages until this time belong to the person at `to`. Null: all messages. */
   until: string | null
 }
 
@@ -19,7 +19,7 @@ export const EarlierAddressCollection = defineCollection<EarlierAddress>()({
   indexes: [{ fields: ["from"] }, { fields: ["to"] }],
 })
 
-/** A person who changes again and again is followed that far. */
+/** Limit of steps along a chain of address changes. */
 const maxSteps = 8
 const page = 200
 
@@ -33,12 +33,12 @@ export class EarlierAddresses {
     this.#store = store
   }
 
-  /** Stages a change. The newest change of an address holds. */
+  /** Stages a change. The newest change of an address wins. */
   stage(work: UnitOfWork, organization: string, { from, to, until }: Change): void {
     work.in(EarlierAddressCollection, organization).update(idOf(organization, from), { $set: { from, to, until } }, { upsert: true })
   }
 
-  /** What is known of these addresses, and of those that they lead to. `more`: changes that are not stored yet. */
+  /** Loads the changes of these addresses and of the addresses they lead to. `more`: changes not stored yet. */
   async known(organization: string, addresses: readonly string[], more: readonly Change[] = []): Promise<KnownAddresses> {
     const found = new Map(more.map((change) => [personKey(change.from), change]))
     const asked = new Set<string>()
@@ -54,7 +54,7 @@ export class EarlierAddresses {
     return new KnownAddresses(found)
   }
 
-  /** Stages the removal of all that names an address, at most a page. Returns false if nothing is left. */
+  /** Stages the removal of all changes with this address, at most a page. Returns false if no change is left. */
   async stageRemoval(work: UnitOfWork, organization: string, address: string): Promise<boolean> {
     const theirs = writtenAs([address])
     const open = this.#store.open(EarlierAddressCollection, organization)
@@ -64,7 +64,7 @@ export class EarlierAddresses {
   }
 }
 
-/** Earlier addresses that were read. */
+/** Loaded earlier addresses. */
 export class KnownAddresses {
   readonly #byKey: ReadonlyMap<string, Change>
 
@@ -72,12 +72,12 @@ export class KnownAddresses {
     this.#byKey = byKey
   }
 
-  /** The stored change of an address. */
+  /** Returns the stored change of an address. */
   changeOf(address: string): Change | undefined {
     return this.#byKey.get(personKey(address))
   }
 
-  /** The present address of the person who said something at `address` then. */
+  /** Returns the present address of the person at `address` at this time. */
   at(address: string, time: string): string {
     let present = address
     for (let step = 0; step < maxSteps; step++) {

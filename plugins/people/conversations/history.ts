@@ -1,4 +1,4 @@
-// What was said with people, and what they said of being written to: for who tells everything that happened with them.
+// Messages and opt-out changes of a person, for the lead timeline.
 import { type Document, type Json, type Store, token } from "#core"
 import { channels, collections } from "./channels.ts"
 import type { StoredMessage } from "./messages.ts"
@@ -20,12 +20,12 @@ export interface HistoryQuery {
   readonly after?: readonly [string, string]
 }
 
-/** The newest steps with these numbers, by `at` and `id` descending; of each channel at most `limit` of a kind. */
+/** Returns the newest steps with these numbers, by `at` and `id` descending. At most `limit` steps of each kind per channel. */
 export type ConversationHistory = (query: HistoryQuery) => Promise<HistoryStep[]>
 
 export const ConversationHistory = token<ConversationHistory>("ConversationHistory")
 
-/** Conversations of one lead whose messages are told. */
+/** Conversations per lead in the timeline. */
 const maxConversations = 50
 const maxText = 200
 

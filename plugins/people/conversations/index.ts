@@ -1,4 +1,4 @@
-// Conversations by chat app and text message: what people write, what they refuse, and the one way by which they are written to.
+// Conversations by chat app and text message: received messages, opt-outs, and the only way to send a message.
 import { defineJob, definePlugin, injected, Store, type UnitOfWork, UnitsOfWork } from "#core"
 import { CallGuards } from "../../agents/integrations/index.ts"
 import { Announcements, liveChannels } from "./announcements.ts"
@@ -102,7 +102,7 @@ const foldConversation = defineJob(foldJob, {
     if (ends && sent !== undefined) await removals.removeLate(organization, channel, sent, ends)
     await works.retryConflicts((work) => folds.stage(work, organization, channel, conversation_id, ends))
     const author = await folds.author(organization, channel, conversation_id)
-    // A person who is erased meanwhile is not made a lead again.
+    // Keeps people erased meanwhile from becoming leads again.
     const stage = (work: UnitOfWork) => folds.stageTold(work, organization, channel, conversation_id)
     if (author) await leads.seen(organization, author, stage)
   },

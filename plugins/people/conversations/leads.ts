@@ -1,4 +1,4 @@
-// Who a person is among the organization's leads. A plugin that keeps leads answers; without one nobody is known.
+// Maps people to the organization's leads. A plugin with leads implements the interface. Without a plugin, no person is known.
 import { defineExtensionPoint, token, type UnitOfWork } from "#core"
 import { isUserId } from "./phone.ts"
 
@@ -14,17 +14,17 @@ export interface SeenPerson {
 }
 
 export interface LeadDirectory {
-  /** The leads of these numbers (E.164), by number; unknown ones are left out. */
+  /** Returns the leads of these numbers (E.164), by number. Leaves out unknown numbers. */
   ofAddresses(organization: string, addresses: readonly string[]): Promise<ReadonlyMap<string, LeadOfAddress>>
-  /** IANA; empty where it is not known. */
+  /** IANA zone. Empty if unknown. */
   timeZoneOf?(organization: string, address: string): Promise<string>
-  /** Every number of a lead, by its UUID or 22-character reference; none for an unknown lead. */
+  /** Returns all numbers of a lead, by its UUID or 22-character reference. Empty for an unknown lead. */
   addressesOf(organization: string, lead: string): Promise<readonly string[]>
-  /** Told of a person who wrote; the same may be told again. `stage` adds to the commit, which it may have refused. */
+  /** Reports a person's message. The call may repeat. `stage` adds to the commit and can make it fail. */
   seen?(organization: string, person: SeenPerson, stage: (work: UnitOfWork) => void): Promise<void>
 }
 
-/** The last item counts. */
+/** The last registered directory is used. */
 export const LeadDirectories = defineExtensionPoint<LeadDirectory>({ id: "conversations.lead-directories" })
 
 export type ConversationLeads = Required<LeadDirectory>
@@ -40,7 +40,7 @@ export function createConversationLeads({ directories }: { readonly directories:
     timeZoneOf: async (organization, address) =>
       isUserId(address) ? "" : ((await directories.at(-1)?.timeZoneOf?.(organization, address)) ?? ""),
     addressesOf: async (organization, lead) => (await directories.at(-1)?.addressesOf(organization, lead)) ?? [],
-    // Leads are found by phone number and mail address. A person with a user ID alone has neither.
+    // Leads are found by phone number and mail address. A person with only a user ID has neither.
     seen: async (organization, person, stage) => {
       if (!isUserId(person.address)) await directories.at(-1)?.seen?.(organization, person, stage)
     },

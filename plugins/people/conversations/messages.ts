@@ -1,4 +1,4 @@
-// What is kept of a message, in either direction.
+// Stored fields of a message, in either direction.
 import type { Document, Json } from "#core"
 import type { DeliveryState } from "./receipts.ts"
 
@@ -15,13 +15,13 @@ export interface Location {
   address: string
 }
 
-/** What a message answers, or that it was forwarded. */
+/** The answered message, or a mark of a forwarded message. */
 export interface Context {
   provider_message_id: string
   forwarded: boolean
 }
 
-/** The advertisement or post by which the person began. */
+/** The advertisement or post at the start of the conversation. */
 export interface Referral {
   source_type: string
   source_id: string
@@ -31,7 +31,7 @@ export interface Referral {
   click_id: string
 }
 
-/** An empty emoji takes a reaction back. */
+/** An empty emoji removes a reaction. */
 export interface Reaction {
   provider_message_id: string
   emoji: string
@@ -40,16 +40,16 @@ export interface Reaction {
 export const mediaStates = ["pending", "stored", "refused", "failed"] as const
 
 export interface Media {
-  /** As the provider says. */
+  /** According to the provider. */
   media_type: string
   file_name: string
   /** The provider's id of the file, or its URL. */
   source: string
   state: (typeof mediaStates)[number]
-  /** Why the file is missing. */
+  /** Reason for the missing file. */
   problem: string
   size: number
-  /** In the bucket; empty while the file is missing. */
+  /** Key in the bucket. Empty while the file is missing. */
   key: string
 }
 
@@ -58,7 +58,7 @@ export interface DeliveryError {
   message: string
 }
 
-/** What was asked to be sent, as the provider is given it. */
+/** The requested template, in the provider's format. */
 export interface Template {
   name: string
   language: string
@@ -68,13 +68,16 @@ export interface Template {
 export interface StoredMessage extends Document {
   conversation_id: string
   direction: "in" | "out"
-  /** When the person sent it, or when it was asked to be sent. */
+  /** Time the person sent the message, or the service accepted it for sending. */
   at: string
-  /** When the provider accepted a message of the organization, or may have done so. Absent in received messages and in those of older versions. */
+  /**
+   * Time the provider accepted a sent message, or may have accepted it. Absent in received messages and in messages of older
+   * versions.
+   */
   sent_at?: string | null
   /** Orders messages of one time by their arrival: time, event and place in the delivery. Absent in messages of older versions. */
   arrival?: string
-  /** The provider's id; null until it has given one. */
+  /** The provider's id. Null before the provider's answer. */
   provider_id: string | null
   kind: MessageKind
   text: string
@@ -83,7 +86,7 @@ export interface StoredMessage extends Document {
   context: Context | null
   referral: Referral | null
   reaction: Reaction | null
-  /** What the other fields do not hold, of kinds such as `contacts`. */
+  /** Content without a field of its own, for kinds such as `contacts`. */
   content: Json
   media: Media[]
   template: Template | null
@@ -92,25 +95,25 @@ export interface StoredMessage extends Document {
   changed_at: string
 }
 
-/** Matches messages of the organization that no provider accepted. */
+/** Matches outgoing messages that no provider accepted. */
 export const unsent = {
   state: { $in: ["queued", "sending", "refused", "failed"] },
   $or: [{ state: { $ne: "failed" } }, { provider_id: null }],
 } as const
 
-/** Matches messages of the organization that a provider accepted, or may have accepted. */
+/** Matches outgoing messages that a provider accepted, or may have accepted. */
 export const accepted = {
   state: { $in: ["unknown", "accepted", "sent", "failed", "delivered", "read"] },
   $or: [{ state: { $ne: "failed" } }, { provider_id: { $ne: null } }],
 } as const
 
-/** Returns when a message of the organization was sent. Returns undefined if no provider accepted the message. */
+/** Returns the send time of an outgoing message. Returns undefined if no provider accepted the message. */
 export function sentTime({ state, provider_id, sent_at, at }: StoredMessage): string | undefined {
   const isUnsent = state === "failed" ? provider_id === null : (unsent.state.$in as readonly string[]).includes(state)
   return isUnsent ? undefined : (sent_at ?? at)
 }
 
-/** Newest first. A chat app gives times in seconds, so the arrival decides within one. */
+/** Newest first. A chat app's times are in seconds, so the arrival orders messages of the same second. */
 export const newestFirst = { at: -1, arrival: -1 } as const
 export const newestSentFirst = { sent_at: -1, ...newestFirst } as const
 export const oldestFirst = { at: 1, arrival: 1 } as const

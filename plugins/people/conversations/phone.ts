@@ -1,10 +1,13 @@
-// Addresses of people: phone numbers in one form, and the user IDs of a chat app.
+// Addresses of people: normalized phone numbers, and user IDs of a chat app.
 import { parsePhoneNumberFromString } from "libphonenumber-js/max"
 import { z } from "zod"
 
-/** E.164 of a number with a country code; undefined for what cannot be one. A `+` that a query string made a space is one. */
+/**
+ * Returns E.164 for a number with a country code, or undefined for an impossible number. Accepts a space in place of `+`, as
+ * decoded from a query string.
+ */
 export function e164Of(text: string): string | undefined {
-  // Numbers that are copied from an address book may stand between marks of direction, which nobody sees.
+  // A number from an address book may contain invisible direction marks.
   const plain = text.normalize("NFKC").replace(/\p{Default_Ignorable_Code_Point}/gu, "")
   const digits = plain
     .trim()
@@ -13,31 +16,34 @@ export function e164Of(text: string): string | undefined {
   const written = digits.startsWith("+") ? digits : `+${digits}`
   const number = parsePhoneNumberFromString(written)
   if (number?.isPossible()) return number.number
-  // As a chat app writes some: not one to dial, but the person who wrote from it can be answered.
+  // Some chat apps use a form that cannot be dialled. A reply to the person still works.
   return parsePhoneNumberFromString(personKey(written))?.isPossible() ? written : undefined
 }
 
-/** A user ID of WhatsApp: it names a person without a phone number, to one business alone. It starts with a country code. */
+/** A WhatsApp user ID. It identifies a person without a phone number to a single business. It starts with a country code. */
 const userId = /^([A-Z]{2})\.(?:ENT\.)?[A-Za-z0-9]{1,128}$/
 
 export function isUserId(address: string): boolean {
   return userId.test(address)
 }
 
-/** ISO 3166 code of a user ID; undefined for a phone number. */
+/** Returns the ISO 3166 code of a user ID, or undefined for a phone number. */
 export function countryOfUserId(address: string): string | undefined {
   return userId.exec(address)?.[1]
 }
 
-/** As a provider says it: E.164 without its sign, or written for people. Not held against the plan of numbers: what wrote can be answered. */
+/**
+ * Accepts a provider's format: E.164 without its sign, or formatted for people. Not validated against the numbering plan, since a
+ * reply works.
+ */
 export function plus(text: string): string {
   const digits = text.replace(/\D/g, "")
   return digits === "" ? text : `+${digits}`
 }
 
 /**
- * The same for each way to write one mobile number: in Mexico, Argentina and Brazil a chat app may leave out or add a digit
- * that numbers are dialled with. Brazil's fixed numbers, and mobile ones of later ranges, have one form. Not a number to write to.
+ * Returns the same key for all spellings of a mobile number. In Mexico, Argentina and Brazil a chat app may omit or add a digit.
+ * Brazil's fixed numbers and newer mobile ranges have a single form. Do not send to the key.
  */
 export function personKey(address: string): string {
   return address
@@ -46,7 +52,7 @@ export function personKey(address: string): string {
     .replace(/^(\+55\d{2})9(?=[6-9]\d{7}$)/, "$1")
 }
 
-/** Every way to write a number that `personKey` takes for the same. */
+/** Returns all spellings with the same `personKey`. */
 export function formsOf(address: string): string[] {
   const key = personKey(address)
   const forms = [
@@ -58,7 +64,7 @@ export function formsOf(address: string): string[] {
   return [...new Set([address, ...forms])]
 }
 
-/** Of a filter: one of these numbers, however it is written. */
+/** A filter for these numbers in any spelling. */
 export function writtenAs(addresses: readonly string[]): string | { $in: string[] } {
   const forms = [...new Set(addresses.flatMap(formsOf))]
   const [only = "", ...others] = forms
@@ -81,7 +87,7 @@ export const PersonAddress = z
   )
   .overwrite((text) => (isUserId(text) ? text : (e164Of(text) ?? text)))
 
-/** A filter: other texts match nothing. */
+/** A filter. Other texts match no number. */
 export const NumberFilter = z
   .string()
   .max(140)

@@ -1,22 +1,19 @@
-// How far a sent message is. Providers report in any order and more than once, so that the state is the highest of all
-// reports in one order, whichever came first.
+// Delivery states of a sent message. Providers report in any order and repeatedly. The result is the highest reported state,
+// independent of the order.
 import { type Document, derivedUuid } from "#core"
 import type { Channel } from "./channels.ts"
 import type { DeliveryError } from "./messages.ts"
 
-/**
- * Lowest first. A report by the provider is above what this service knows by itself; that a message was delivered is above
- * that it failed.
- */
+/** Lowest first. A provider's report ranks above the service's own states. Delivered ranks above failed. */
 export const deliveryStates = [
   ...["received", "queued", "sending", "unknown", "refused", "accepted", "sent", "failed", "delivered", "read"],
 ] as const
 export type DeliveryState = (typeof deliveryStates)[number]
 
-/** One report about a message that was sent. */
+/** A report about a sent message. */
 export interface Receipt extends Document {
   provider_id: string
-  /** The message's own id, where the provider repeats it. */
+  /** The message's own id, if the provider returns it. */
   message_id: string | null
   state: DeliveryState
   at: string
@@ -34,7 +31,7 @@ export function receiptId(
 
 type Known = Pick<Receipt, "state" | "error">
 
-/** The highest of what is known; of several at one height, a report, and always the same one. The error is that of a failure that stands. */
+/** Returns the highest known state. At equal rank a report wins, in a stable order. The error belongs to the resulting failure. */
 export function joined(known: Known, reports: readonly Known[]): Known {
   const rank = ({ state }: Known) => deliveryStates.indexOf(state)
   const inOrder = [...reports].sort((a, b) => rank(b) - rank(a) || (textOf(a.error) < textOf(b.error) ? -1 : 1))

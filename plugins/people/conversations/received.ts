@@ -1,10 +1,10 @@
-// What a provider's delivery says, in the form that both channels share.
+// A provider's delivery in the common form of both channels.
 import { isRecord, type Json } from "#core"
 import type { Channel } from "./channels.ts"
 import type { DeliveryError, StoredMessage } from "./messages.ts"
 import type { DeliveryState } from "./receipts.ts"
 
-/** The service's own number: as the provider names it, or by the provider's id. */
+/** The service's own number: the provider's spelling, or the provider's id. */
 export interface OwnNumber {
   readonly number: string
   readonly phone_number_id: string
@@ -16,13 +16,13 @@ export interface ReceivedMessage extends Pick<StoredMessage, StoredParts | "cont
   readonly own: OwnNumber
   /** The person's phone number, or their user ID. */
   readonly address: string
-  /** The user ID of a person with a phone number; empty if the provider gave none. */
+  /** The user ID of a person with a phone number. Empty if the provider sent no user ID. */
   readonly user_id: string
   readonly provider_id: string
-  /** True for the later delivery of a file of which an earlier one had a placeholder. */
+  /** True if the delivery has the file of an earlier placeholder. */
   readonly replacesPlaceholder?: boolean
   readonly media: readonly { readonly media_type: string; readonly file_name: string; readonly source: string }[]
-  /** The provider's own reading of the message. */
+  /** The provider's own classification of the message. */
   readonly preference?: "opt_out" | "opt_in" | "none"
 }
 
@@ -34,7 +34,7 @@ export interface ReceivedStatus {
   readonly error: DeliveryError | null
 }
 
-/** A choice that the person made in the provider's own settings. */
+/** A choice of the person in the provider's own settings. */
 export interface ReceivedPreference {
   readonly address: string
   readonly kind: "opt_out" | "opt_in"
@@ -46,7 +46,7 @@ export interface ReceivedPreference {
 export interface AddressChange {
   readonly from: string
   readonly to: string
-  /** What was said at `from` until then belongs to the person at `to`. */
+  /** Messages at `from` until this time belong to the person at `to`. */
   readonly at: string
   readonly wording: string
   readonly provider_id: string
@@ -58,11 +58,11 @@ export interface Delivery {
   readonly messages: readonly ReceivedMessage[]
   readonly statuses: readonly ReceivedStatus[]
   readonly preferences: readonly ReceivedPreference[]
-  /** Parts that say nothing of a conversation, or not in a form that is known. */
+  /** Number of parts in an unknown form or without a message. */
   readonly ignored: number
 }
 
-/** The most of a text that is kept, characters. */
+/** Limit of stored text, characters. */
 const maxText = 65_536
 const maxContent = 16_384
 
@@ -86,12 +86,12 @@ export function numberOf(value: Json | undefined): number | undefined {
   return typeof number === "number" && Number.isFinite(number) ? number : undefined
 }
 
-/** null for what is too large to be kept beside a message. */
+/** Returns null if the content is too large for storage with a message. */
 export function contentOf(value: Json | undefined): Json {
   return value !== undefined && JSON.stringify(value).length <= maxContent ? value : null
 }
 
-/** Undefined for a place that is not on earth. */
+/** Returns undefined for coordinates out of range. */
 export function placeOf(latitude: Json | undefined, longitude: Json | undefined): { latitude: number; longitude: number } | undefined {
   const [north, east] = [numberOf(latitude), numberOf(longitude)]
   if (north === undefined || east === undefined || Math.abs(north) > 90 || Math.abs(east) > 180) return undefined

@@ -1,4 +1,4 @@
-// What an operator sets: when people are not written to, how often, and what is kept of files.
+// Operator settings: quiet hours, message limits, and storage of files.
 import { z } from "zod"
 import { token } from "#core"
 

@@ -1,4 +1,4 @@
-// What the gate would say of a message to a person, for who asks before anything is to be sent.
+// Preflight check of a message by the gate.
 import { AppError, type Deps, Store, token } from "#core"
 import { type Channel, collections } from "./channels.ts"
 import { type Asked, EgressGate, type Finding } from "./egress/gate.ts"
@@ -7,17 +7,17 @@ import { writtenAs } from "./phone.ts"
 import type { OutboundMessage } from "./vetoes.ts"
 
 export interface StandingQuestion extends Pick<Asked, "channel" | "address" | "template"> {
-  /** The service's own number; empty: the one that the person last had to do with, else the first that is connected. */
+  /** The service's own number. Empty: the person's most recent number, else the first connected number. */
   readonly from: string
 }
 
 export interface StandingAnswer {
-  /** The message's own, by its template. */
+  /** The purpose from the message's template. */
   readonly purpose: OutboundMessage["purpose"]
   readonly findings: readonly Finding[]
 }
 
-/** What every rule of the gate finds. Throws `not_found` for a number that is not registered. */
+/** Returns the findings of all gate rules. Throws `not_found` for an unregistered number. */
 export type ConversationStanding = (organization: string, question: StandingQuestion) => Promise<StandingAnswer>
 
 export const ConversationStanding = token<ConversationStanding>("ConversationStanding")

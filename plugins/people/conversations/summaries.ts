@@ -1,5 +1,5 @@
-// Conversations as they are read: what is stored, with what is read live from elsewhere: the profile
-// name from the newest message, the opt-out from the ledger, the agent from the number and the lead from its directory.
+// Conversations for readers: the stored fields, plus live fields from elsewhere. The profile name comes from the newest message,
+// and the opt-out from the ledger. The agent comes from the number, and the lead from its directory.
 import { AppError, type Deps, type Filter, Pager, Store } from "#core"
 import { type Channel, collections, type StoredConversation } from "./channels.ts"
 import { ConversationLeads, type LeadOfAddress } from "./leads.ts"
@@ -8,7 +8,7 @@ import { type PhoneNumber, PhoneNumbers } from "./numbers/phone-number.ts"
 import { OptOuts } from "./opt-out/ledger.ts"
 import { personKey, writtenAs } from "./phone.ts"
 
-/** A conversation and what stands beside it. */
+/** A conversation with its live fields. */
 export interface ReadConversation {
   readonly conversation: StoredConversation
   readonly display_name: string
@@ -33,7 +33,7 @@ export class Summaries {
     this.#services = services
   }
 
-  /** A page, most recently active first. */
+  /** Returns a page, most recently active first. */
   async page(
     organization: string,
     channel: Channel,
@@ -75,7 +75,7 @@ export class Summaries {
     })
   }
 
-  /** Undefined where nothing can match. */
+  /** Returns undefined if no conversation can match. */
   async #filterOf(organization: string, filters: Omit<ListRequest, "limit" | "cursor">): Promise<Filter | undefined> {
     const { phone_number, address, canonical_lead_id } = filters
     const own: Filter = phone_number === "" ? {} : { number: phone_number }

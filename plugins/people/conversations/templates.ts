@@ -1,4 +1,4 @@
-// Reads the templates of a business account from Meta, as a job. What Meta no longer has goes.
+// Job: reads the templates of a business account from Meta, and removes templates deleted at Meta.
 import { z } from "zod"
 import { Clock, type Document, defineCollection, defineJob, derivedUuid, jobRef, Store, timestamp } from "#core"
 import { Integrations } from "../../agents/integrations/index.ts"
@@ -6,7 +6,7 @@ import { outcomeOf } from "../../platform/outgoing-http/index.ts"
 import { PhoneNumbers } from "./numbers/phone-number.ts"
 import { fieldsOf, listOf, textOf } from "./received.ts"
 
-/** Of 100 templates each. */
+/** Pages of 100 templates. */
 const maxPages = 60
 
 export const syncJob = jobRef("conversations.templates", z.object({ number: z.string() }))
@@ -51,7 +51,7 @@ export interface StoredTemplate extends Document {
   business_account_id: string
   name: string
   language: string
-  /** Meta's word, such as APPROVED, PENDING, REJECTED or PAUSED. */
+  /** Meta's status, such as APPROVED, PENDING, REJECTED or PAUSED. */
   status: string
   category: string
   checked_at: string
@@ -59,7 +59,7 @@ export interface StoredTemplate extends Document {
 
 type Named = Pick<StoredTemplate, "business_account_id" | "name" | "language">
 
-/** Message templates of a WhatsApp business account, with the status that Meta last told. */
+/** Message templates of a WhatsApp business account, with the last status reported by Meta. */
 export function templateId(organization: string, { business_account_id, name, language }: Named): string {
   return derivedUuid("message template", organization, business_account_id, name, language)
 }

@@ -9,19 +9,19 @@ export interface OutboundMessage {
   /** The person's number, E.164. */
   readonly address: string
   readonly kind: "text" | "template"
-  /** `marketing`: a template of that category; `service`: every other message. */
+  /** `marketing`: a template of that category. `service`: any other message. */
   readonly purpose: "marketing" | "service"
 }
 
-/** Why a message must not be sent, as a sentence for people. */
+/** A veto against a message, with the reason as a sentence for users. */
 export interface Veto {
   readonly by: string
   readonly why: string
-  /** Nothing of the message may be kept either. */
+  /** True if the message must not be stored either. */
   readonly erased?: boolean
 }
 
-/** Asked when a message is accepted and again just before it is sent. What it throws holds the message back. */
+/** Called when a message is accepted and again just before it is sent. An error delays the message. */
 export type AskVeto = (organization: string, message: OutboundMessage) => Promise<Veto | undefined>
 
 export const OutboundVetoes = defineExtensionPoint<AskVeto>({ id: "conversations.vetoes" })

@@ -1,4 +1,4 @@
-// Conversations as the screens read them, and the operations of each channel.
+// Types of conversations for the screens, and the operations of each channel.
 import { useEffect, useRef } from "preact/hooks"
 import { type Answer, useLive } from "#console"
 
@@ -29,7 +29,7 @@ export interface Message {
   readonly media: readonly Media[]
   readonly state: string
   readonly error: { readonly code: string; readonly message: string } | null
-  // Of the chat app alone.
+  // Chat app only.
   readonly location?: { readonly latitude: number; readonly longitude: number; readonly name: string; readonly address: string } | null
   readonly context?: { readonly provider_message_id: string; readonly forwarded: boolean } | null
   readonly referral?: { readonly source_type: string; readonly headline: string; readonly source_url: string } | null
@@ -47,7 +47,7 @@ export interface Media {
   readonly url: string
 }
 
-/** By the word in the address. */
+/** By the channel's word in the address. */
 export const channels = {
   chat: {
     channel: "chat_app",
@@ -72,8 +72,8 @@ export const isChannel = (word: string): word is ChannelWord => Object.hasOwn(ch
 const soonMs = 250
 
 /**
- * Reading again what a live channel says has changed. Of many messages the next read comes after the last one has ended, so
- * that a busy channel neither floods the service nor keeps the page from ever being shown.
+ * Reloads data when a live channel reports a change. Under many messages the next read starts after the current read ends. A busy
+ * channel then neither floods the service nor delays the page.
  */
 export function useNews(
   channel: string | undefined,

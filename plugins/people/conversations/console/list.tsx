@@ -36,7 +36,7 @@ export default function Inbox() {
   )
 }
 
-/** Of the address, those that are given. */
+/** Parameters of the address with a value. */
 function given(names: readonly string[]): Record<string, string> {
   const asked = query()
   return Object.fromEntries(names.flatMap((name) => (asked[name] ? [[name, asked[name]]] : [])))

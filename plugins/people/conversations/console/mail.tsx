@@ -1,4 +1,4 @@
-// One conversation by mail: what was written, how each message proved where it is from, and its files by link.
+// One conversation by mail: texts, the sender authentication of each message, and links to files.
 import "./conversations.css"
 import { useSignal } from "@preact/signals"
 import {
@@ -97,7 +97,7 @@ function Mail({ conversation, message }: { readonly conversation: string; readon
   )
 }
 
-/** Links hold for a quarter of an hour, so that they are asked for when somebody wants one. */
+/** Links expire after 15 minutes, so the screen requests them only when the list is open. */
 function Files({ conversation, message }: { readonly conversation: string; readonly message: Message }) {
   const isOpen = useSignal(false)
   const listed = useAnswer(isOpen.value ? "email_conversations.list_files" : undefined, { id: conversation, message: message.id })

@@ -1,4 +1,4 @@
-// Messages of a conversation in the order in which they were said. What people wrote is text, their files are links.
+// Messages of a conversation in time order. Text of people is plain text, and their files are links.
 import { Badge, formatNumber, Time, type Tone, UntrustedText } from "#console"
 import type { Media, Message } from "./conversation.ts"
 
@@ -34,7 +34,7 @@ export function Messages({ newestFirst }: { readonly newestFirst: readonly Messa
   )
 }
 
-/** What it answers, by its first words. */
+/** Shows the start of the quoted message. */
 function Quoted({ of: { context }, known }: { readonly of: Message; readonly known: ReadonlyMap<string, Message> }) {
   if (!context) return null
   if (context.forwarded) return <p class="about">forwarded</p>
@@ -106,7 +106,7 @@ function File({ of: { file_name, media_type, state, problem, size, url } }: { re
   )
 }
 
-/** The newest reaction of each side; taken back ones are not there. */
+/** The newest reaction of each side. Removed reactions are left out. */
 function Reactions({ to, among }: { readonly to: Message; readonly among: readonly Message[] }) {
   if (to.provider_message_id === "") return null
   const own = among.filter(({ reaction }) => reaction?.provider_message_id === to.provider_message_id)

@@ -1,4 +1,4 @@
-// One conversation by chat app or text message: who it is with, what was said, and the answer.
+// One conversation by chat app or text message: the person, the messages and the reply form.
 import "./conversations.css"
 import {
   Answered,
@@ -27,7 +27,7 @@ interface Read {
 }
 
 const pageSize = 50
-/** Whether they may be written to changes with the time of day, too. */
+/** The permission to write depends on the time of day, so the page checks again at this interval. */
 const standingMs = 60_000
 
 export default function ConversationScreen({ params }: ScreenProps) {
@@ -48,7 +48,7 @@ function One({ word, id }: { readonly word: ChannelWord; readonly id: string }) 
   const ends = conversation && { channel, from: conversation.phone_number, to: conversation.address }
   const standing = useStanding(mayCall("consents.check") ? ends : undefined, standingMs)
   const waiting = useAnswer(mayCall("approvals.list") ? "approvals.list" : undefined, { state: "pending", limit: 200 })
-  // An opt-out names no conversation.
+  // An opt-out has no conversation id.
   const isAbout = (data: unknown) => {
     const { session_id } = data as { readonly session_id?: string }
     return session_id === undefined || session_id === id

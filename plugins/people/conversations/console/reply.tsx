@@ -1,4 +1,4 @@
-// Answering: whether the person may be written to now and why not, a text or an approved template, and what waits for approval.
+// The reply form: current permission with reasons, a text or an approved template, and messages with pending approval.
 import { useSignal } from "@preact/signals"
 import { type Answer, Badge, inBackground, type Output, Problem, SameAs, Time, UntrustedText, useAnswer, useSubmit } from "#console"
 
@@ -6,12 +6,12 @@ export interface ReplyArgs {
   readonly channel: "chat_app" | "sms"
   readonly from: string
   readonly to: string
-  /** Of the approvals of this organization that wait. */
+  /** Pending approvals of the organization. */
   readonly waiting: Answer<Output<"approvals.list">>
   readonly onSent: () => void
 }
 
-/** Every rule that speaks against a text now; an empty list where it may be sent. */
+/** Returns the rules with a veto against a text now. The list is empty if sending is allowed. */
 export function useStanding(asked: { readonly channel: string; readonly from: string; readonly to: string } | undefined, every: number) {
   const { channel, from, to: phone } = asked ?? { channel: "", from: "", to: "" }
   const read = useAnswer(asked && "consents.check", { channel, from, phone }, { everyMs: every })
@@ -153,7 +153,7 @@ function Outcome({ of: { state, send_at } }: { readonly of: Output<"conversation
   )
 }
 
-/** Messages to this person that somebody has to approve first. */
+/** Messages to this person with a pending approval. */
 function Pending({
   of: { answer },
   channel,

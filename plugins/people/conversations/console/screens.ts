@@ -1,4 +1,4 @@
-// Conversations by chat app, text message and mail: the inbox, and one conversation with what can be answered.
+// Screens of conversations by chat app, text message and mail: the inbox, and a conversation with a reply form.
 import type { Contribution } from "#console"
 
 export default {

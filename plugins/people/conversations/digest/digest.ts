@@ -1,5 +1,5 @@
-// What an idle conversation comes to: by the configured model, held against what the person wrote; without one, what can be
-// told without it.
+// Summarizes an idle conversation with the configured model and checks the result against the person's messages. Without a model,
+// the digest contains only counts and contact data found by patterns.
 import { z } from "zod"
 import { AppError, Clock, changesOf, defineJob, Postponed, Store, timestamp } from "#core"
 import { Models } from "../../../agents/models/index.ts"
@@ -34,13 +34,13 @@ export interface DigestArgs {
   /** Oldest first. */
   readonly messages: readonly StoredMessage[]
   readonly signal: AbortSignal
-  /** Whether no other try follows. */
+  /** True if this is the last try. */
   readonly last: boolean
-  /** False for a conversation of the past, of which many may be imported at once. */
+  /** False for an old conversation. An import may contain many of these. */
   readonly usesModel: boolean
 }
 
-/** Throws where the model may answer later. */
+/** Throws if a later try of the model may succeed. */
 async function digestOf({ organization, models, conversation, signal, last, usesModel, ...args }: DigestArgs): Promise<Digest> {
   const messages = args.messages.filter((message) => message.direction === "in" || sentTime(message) !== undefined)
   const written = messages.filter(({ direction, text }) => direction === "in" && text !== "").map(({ text }) => text)
@@ -63,7 +63,7 @@ async function digestOf({ organization, models, conversation, signal, last, uses
   }
 }
 
-/** What stands in the person's own words; anything else was made up. */
+/** Returns the contact data found in the person's own words. Drops other values as invented by the model. */
 function grounded(contact: Required<Contact>, written: string): Contact {
   const [text, digits] = [folded(written), written.replace(/\D/g, "")]
   const stands = (name: string, value: string) =>
@@ -93,14 +93,11 @@ function countsOf({ message_count }: StoredConversation, messages: readonly Stor
   return `Messages: ${message_count}; ${sides}${others === "" ? "" : `; ${others}`}.`
 }
 
-/** Newest messages that are read. */
+/** Newest messages in the digest. */
 const maxMessages = 200
 const minuteMs = 60_000
 
-/**
- * Closes a conversation once it was idle for a while. A message that comes meanwhile has the job wait on; one that comes
- * later opens it again.
- */
+/** Closes a conversation after an idle time. A message in between postpones the job. A later message opens the conversation again. */
 export const closeConversation = defineJob(closeJob, {
   summary: "Closes an idle conversation with a digest of it.",
   inject: { store: Store, clock: Clock, models: Models, settings: ConversationSettingsToken, announcements: Announcements },
@@ -120,7 +117,7 @@ export const closeConversation = defineJob(closeJob, {
   },
 })
 
-/** Returns true if the conversation was idle already when its newest message arrived, as in an imported history. */
+/** Returns true if the conversation was already idle when its newest message arrived, as in an imported history. */
 function wasIdle(newest: StoredMessage | undefined, idleMs: number): boolean {
   if (newest?.arrival === undefined) return false
   return Date.parse(newest.arrival.split(" ", 1)[0] ?? "") - Date.parse(newest.at) >= idleMs

@@ -1,14 +1,13 @@
-// What a person gave about themselves, as far as it can be told without a model: addresses, numbers, and names after words
-// that announce one. The last that was given holds.
+// Finds a person's contact data without a model: addresses, numbers, and names after an announcing phrase. The last match wins.
 import { findPhoneNumbersInText, parsePhoneNumberFromString } from "libphonenumber-js/max"
 import type { Contact } from "../channels.ts"
 
 const mail = /[\p{L}\p{N}._%+-]{1,64}@(?:[\p{L}\p{N}-]{1,63}\.){1,8}[\p{L}]{2,24}/gu
 
-/** One to four words with a capital, or in a script without capitals. */
+/** One to four words with a capital letter, or in a script without capitals. */
 const words =
   "((?:[\\p{Lu}\\p{Lo}][\\p{L}\\p{M}'’.-]*)(?:[ ]+(?:(?:von|van|de|der|da|di|al|bin)[ ]+)?[\\p{Lu}\\p{Lo}][\\p{L}\\p{M}'’.-]*){0,3})"
-/** One expression for all phrases: to compile one for each held the main thread for 80 ms. */
+/** One expression for all phrases. Compiling an expression per phrase blocked the main thread for 80 ms. */
 const announced = (...before: string[]) => new RegExp(`(?<![\\p{L}])(?:${before.join("|")})[ :]+${words}`, "gu")
 
 const names = announced(
@@ -39,7 +38,10 @@ const companies = announced(
   ...["[Tt]rabajo en", "[Mm]i empresa es", "[Jj]e travaille chez", "[Ll]avoro per", "[Tt]rabalho na", "[Ii]k werk bij"],
 )
 
-/** `texts`: what the person wrote, oldest first; `address`: their number, whose country a number without one is of. */
+/**
+ * `texts`: the person's messages, oldest first. `address`: their number. Its country is the default for numbers without a country
+ * code.
+ */
 export function givenIn(texts: readonly string[], address: string): Contact {
   const country = parsePhoneNumberFromString(address)?.country
   const email = last(texts, (text) => [...text.matchAll(mail)].map(([found]) => found))

@@ -1,6 +1,6 @@
-// The gate that every message to a person passes, when it is asked for and again just before it is sent: the channel's own
-// ledger, the vetoes of others, the 24-hour window and templates, how often, and quiet hours. Who asks beforehand whether a
-// person may be written to is answered by the same findings.
+// The gate for every message to a person. Each message passes the gate when accepted and again just before it is sent. Rules: the
+// channel's opt-outs, vetoes of other plugins, the 24-hour window and templates, frequency, and quiet hours. Preflight checks of
+// the permission to write use the same findings.
 import { AppError, Clock, type Deps, type Json, Store, timestamp } from "#core"
 import { collections, conversationId } from "../channels.ts"
 import { ConversationLeads } from "../leads.ts"
@@ -22,21 +22,21 @@ interface Services extends Deps<typeof EgressGate.inject> {
 export interface Asked extends Omit<OutboundMessage, "kind" | "number" | "purpose"> {
   readonly number: PhoneNumber
   readonly template: Pick<Template, "name" | "language"> | null
-  /** Its own id, where it is stored already. */
+  /** The message's own id, if already stored. */
   readonly id?: string
 }
 
 const findingRules = ["connection", "veto", "opt_out", "window", "template", "unanswered", "quiet_hours"] as const
 
-/** What one of the gate's rules says of a message. */
+/** The result of one gate rule for a message. */
 export interface Finding {
   readonly rule: (typeof findingRules)[number]
-  /** A sentence for people. */
+  /** A sentence for users. */
   readonly why: string
   readonly evidence: Record<string, Json>
-  /** With which a message is refused; absent: the rule has nothing against it, or has it wait. */
+  /** The error of a refusal. Absent if the rule allows or delays the message. */
   readonly refusal?: AppError
-  /** Until when it waits, milliseconds since the epoch. */
+  /** End of the delay, milliseconds since the epoch. */
   readonly until?: number
 }
 
@@ -48,14 +48,14 @@ export class EgressGate {
     this.#services = services
   }
 
-  /** When the message may be sent, milliseconds since the epoch. Throws AppError where it may not. */
+  /** Returns the send time, milliseconds since the epoch. Throws AppError if the message is refused. */
   async pass(organization: string, asked: Asked): Promise<number> {
     const findings = await this.examine(organization, asked)
     refuse(findings)
     return findings.find(({ until }) => until !== undefined)?.until ?? this.#services.clock.now()
   }
 
-  /** Throws where the person refused, or somebody else forbids it: the last that is asked before a message leaves. */
+  /** Throws if the person opted out or a plugin vetoes the message. This is the last check before a message leaves. */
   async refuseUnwanted(organization: string, asked: Asked): Promise<void> {
     refuse(await this.#unwanted(organization, asked))
   }
@@ -64,7 +64,7 @@ export class EgressGate {
     return (await this.#template(organization, asked))?.category === "MARKETING" ? "marketing" : "service"
   }
 
-  /** What every rule says, in the order in which they refuse. */
+  /** Returns the findings of all rules, in the order of refusal. */
   async examine(organization: string, asked: Asked): Promise<Finding[]> {
     const now = this.#services.clock.now()
     const [unwanted, lastInbound] = await Promise.all([this.#unwanted(organization, asked), this.#lastInbound(organization, asked)])
@@ -102,7 +102,7 @@ export class EgressGate {
     return newest ? Date.parse(newest.at) : 0
   }
 
-  /** Of the chat app alone: who has not written for a day is written to by approved templates only. */
+  /** Chat app only: a person without a message in the last 24 hours receives approved templates only. */
   async #window(organization: string, asked: Asked, sinceMs: number): Promise<Finding[]> {
     const { channel, address, template } = asked
     if (channel !== "chat_app") return []

@@ -1,4 +1,4 @@
-// Keeps the connections of numbers to the gate: who else calls through them, a pipeline or an agent, only reads.
+// Restricts other calls through a number's connection to reads. Pipelines and agents cannot bypass the gate.
 import { AppError, type Store } from "#core"
 import type { CallGuard } from "../../../agents/integrations/index.ts"
 import { PhoneNumberResource } from "../numbers/phone-number.ts"
@@ -18,7 +18,7 @@ export function lineGuard(store: Store): CallGuard {
   }
 }
 
-/** A GET that says it is another method (as Meta's API takes it) is none. */
+/** Returns false for a GET with a method override, as Meta's API accepts. */
 function isRead({ method, query = {}, headers = {} }: Request): boolean {
   const names = [...Object.keys(query), ...Object.keys(headers)].map((name) => name.toLowerCase())
   return ["GET", "HEAD"].includes(method.toUpperCase()) && !names.some((name) => name === "method" || /^x-(?:http-)?method/.test(name))

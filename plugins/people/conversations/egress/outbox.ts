@@ -1,4 +1,4 @@
-// Accepting a message to be sent: it passes the gate, is stored, and a job sends it.
+// Accepts a message for sending: checks the gate, stores the message and enqueues the job.
 import { Clock, type Deps, JobQueue, Store, timestamp, type UnitOfWork } from "#core"
 import { type Channel, collections, conversationId, foldJob, sendJob } from "../channels.ts"
 import { foldedFrom } from "../fold/fold.ts"
@@ -7,7 +7,7 @@ import { PhoneNumbers } from "../numbers/phone-number.ts"
 import { EgressGate } from "./gate.ts"
 
 export interface NewMessage {
-  /** Of the message; a repeated call gives the same. */
+  /** Id of the message. A repeated call has the same id. */
   readonly id: string
   readonly channel: Channel
   readonly from: string
@@ -30,7 +30,7 @@ export class Outbox {
     this.#services = services
   }
 
-  /** Stages a message. Throws where the gate refuses it. */
+  /** Stages a message. Throws if the gate refuses the message. */
   async accept(work: UnitOfWork, organization: string, { id, channel, from, to, text, template }: NewMessage): Promise<Accepted> {
     const { clock, queue, gate, numbers } = this.#services
     const number = await numbers.require(organization, from)

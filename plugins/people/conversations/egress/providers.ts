@@ -1,4 +1,4 @@
-// What became of one call that sends a message, and how the errors of the call itself are to be read.
+// Outcomes of a send call, and the meaning of call errors.
 import type { AppError, Json, OutgoingResponse } from "#core"
 import type { IntegrationRequest } from "../../../agents/integrations/index.ts"
 import type { StoredMessage } from "../messages.ts"
@@ -7,13 +7,13 @@ import { isUserId } from "../phone.ts"
 import { fieldsOf, listOf, textOf } from "../received.ts"
 
 export type Outcome =
-  /** The provider has it. */
+  /** The provider accepted the message. */
   | { readonly kind: "accepted"; readonly provider_id: string }
-  /** The provider refused it, and would again. */
+  /** The provider refused the message. A retry would fail as well. */
   | { readonly kind: "failed"; readonly code: string; readonly message: string }
-  /** It was certainly not taken, and may be later. */
+  /** The provider did not accept the message. A retry may succeed. */
   | { readonly kind: "again"; readonly code: string; readonly message: string; readonly afterMs?: number }
-  /** Nobody can tell whether it was taken; neither provider knows a repeat by a key, so that it is not sent again. */
+  /** The outcome is unknown. Neither provider has idempotency keys, so there is no retry. */
   | { readonly kind: "unknown"; readonly message: string }
 
 export interface Outbound {
@@ -22,19 +22,19 @@ export interface Outbound {
   readonly number: PhoneNumber
 }
 
-/** A provider's protocol. */
+/** The protocol of a provider. */
 interface SendingProvider {
-  /** The connection, and the request below its base URL. */
+  /** Returns the connection, and the request relative to its base URL. */
   request(outbound: Outbound): { readonly integration: string; readonly request: IntegrationRequest }
   read(response: OutgoingResponse): Outcome
 }
 
-/** Errors of a connection that was never made. */
+/** Errors from before a connection was made. */
 const neverMade: ReadonlySet<string> = new Set([
   ...["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "EHOSTUNREACH", "ENETUNREACH", "UND_ERR_CONNECT_TIMEOUT"],
 ])
 
-/** Errors by which nothing was called, and nothing would be. */
+/** Errors raised before the request was sent. A retry cannot help. */
 const refusals: ReadonlySet<string> = new Set([
   ...[
     "integration_not_found",
@@ -56,18 +56,18 @@ export function outcomeOfError({ message, details, notTried, retryAfterS }: AppE
   return { kind: "unknown", message }
 }
 
-/** An error of the server itself: it may have taken the message before, with any code that it names. */
+/** Outcome of a server error. The provider may have accepted the message, with any error code. */
 function serverError(provider: string, status: number, { code, message }: { code: string; message: string }): Outcome {
   return { kind: "unknown", message: `${provider} answered ${status}${code && ` (${code})`}${message && `: ${message}`}` }
 }
 
-/** What a provider asks by `Retry-After`, at most an hour. */
+/** Reads `Retry-After` in seconds, at most an hour. */
 function retryAfterMs(response: OutgoingResponse): { afterMs?: number } {
   const seconds = Number(response.headers["retry-after"])
   return Number.isFinite(seconds) && seconds > 0 ? { afterMs: Math.min(seconds, 3_600) * 1_000 } : {}
 }
 
-/** Sending by Twilio: POST /2010-04-01/Accounts/{sid}/Messages.json below a base URL such as https://api.twilio.com. */
+/** Sends through Twilio: POST /2010-04-01/Accounts/{sid}/Messages.json below a base URL such as https://api.twilio.com. */
 export const twilio: SendingProvider = {
   request({ message, address, number: { number, sms } }) {
     const callback = sms?.status_callback_url ?? ""
@@ -95,19 +95,19 @@ export const twilio: SendingProvider = {
   },
 }
 
-/** Twilio's reports then name the message, whose Twilio id may not be known here. */
+/** Adds the message id to the callback URL. A report then finds its message before the Twilio id is stored. */
 function withMessage(callback: string, messageId: string): string {
   const url = new URL(callback)
   url.searchParams.set("message_id", messageId)
   return url.href
 }
 
-/** Rate limits and passing trouble: the message was not taken. */
+/** Codes of rate limits and temporary errors. The provider did not accept the message. */
 const passing: ReadonlySet<string> = new Set(["2", "4", "80007", "130429", "131016", "131048", "131056", "133004"])
 
 /**
- * Sending by Meta's Cloud API: POST /{phone-number-id}/messages below a base URL such as https://graph.facebook.com/v23.0.
- * The message's own id goes along and comes back with each status.
+ * Sends through Meta's Cloud API: POST /{phone-number-id}/messages below a base URL such as https://graph.facebook.com/v23.0. The
+ * request contains the message's own id. Each status returns the id.
  */
 export const meta: SendingProvider = {
   request({ message, address, number: { chat_app } }) {

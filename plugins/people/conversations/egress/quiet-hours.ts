@@ -1,5 +1,5 @@
-// Quiet hours by the recipient's clock: in the time zone that their lead has, else in those that their number may be in, and
-// then a time is quiet where it is quiet in any of them.
+// Quiet hours in the recipient's time zone. The lead's zone comes first, then the possible zones of the number. With several
+// zones, a time is quiet if it is quiet in any of them.
 import { readFileSync } from "node:fs"
 import { parsePhoneNumberFromString } from "libphonenumber-js/max"
 import { countryOfUserId } from "../phone.ts"
@@ -7,10 +7,10 @@ import type { ConversationSettings } from "../settings.ts"
 
 const minuteMs = 60_000
 const quarterMs = 15 * minuteMs
-/** Two days, since a time of day may be absent from the day of a clock change. */
+/** Two days, because a clock change can remove a time of day. */
 const searchMs = 2 * 24 * 60 * minuteMs
 
-/** The next time at which it is not quiet; the time itself where it is not. Milliseconds since the epoch. */
+/** Returns the next time outside quiet hours, or `now` if the time is not quiet. Milliseconds since the epoch. */
 export function loudAt(zones: readonly string[], now: number, settings: Pick<ConversationSettings, "quiet_from" | "quiet_until">): number {
   const isQuiet = (at: number, zone: string) => isWithin(timeIn(zone, at), settings.quiet_from, settings.quiet_until)
   const next = (among: readonly string[]) => {
@@ -22,11 +22,14 @@ export function loudAt(zones: readonly string[], now: number, settings: Pick<Con
     for (let at = after - (after % stepMs) + stepMs; at <= until; at += stepMs) if (!among.some((zone) => isQuiet(at, zone))) return at
     return undefined
   }
-  // Where no time of day is loud in all of them, one zone is as good as another.
+  // If no time of day is outside quiet hours in all zones, the first zone decides.
   return next(zones) ?? next(zones.slice(0, 1)) ?? now
 }
 
-/** IANA zones: the person's own where it is known, else those of the number's area, else of its country; UTC where it has none, as satellite phones do. */
+/**
+ * Returns IANA zones: the person's own zone, else the zones of the number's area, else of its country. UTC for numbers without a
+ * country, such as satellite phones.
+ */
 export function zonesOf(address: string, own = ""): readonly string[] {
   if (own !== "") return [own]
   const userCountry = countryOfUserId(address)
@@ -38,7 +41,7 @@ export function zonesOf(address: string, own = ""): readonly string[] {
   if (country === undefined) return ["UTC"]
   let zones = known.get(country)
   if (!zones) {
-    // Standard in ECMA-402 by now, and not yet among TypeScript's types.
+    // Part of ECMA-402, but missing in TypeScript's types.
     const locale = new Intl.Locale(`und-${country}`) as Intl.Locale & { getTimeZones?(): string[] | undefined }
     zones = locale.getTimeZones?.() ?? []
     known.set(country, zones)
@@ -46,7 +49,7 @@ export function zonesOf(address: string, own = ""): readonly string[] {
   return zones.length === 0 ? ["UTC"] : zones
 }
 
-/** By the longest prefix that the table has. */
+/** Looks up the longest matching prefix. */
 function zonesOfArea(digits: string): readonly string[] | undefined {
   areas ??= readAreas()
   for (let length = Math.min(digits.length, maxPrefix); length > 1; length--) {
@@ -56,14 +59,14 @@ function zonesOfArea(digits: string): readonly string[] | undefined {
   return undefined
 }
 
-/** Calling codes whose mobile numbers have area codes as well: North America, Mexico, Brazil. */
+/** Calling codes with area codes in mobile numbers: North America, Mexico, Brazil. */
 const areaMobiles: ReadonlySet<string> = new Set(["1", "52", "55"])
 const maxPrefix = 8
 let areas: ReadonlyMap<string, readonly string[]> | undefined
 
 /**
- * Zones by prefix, of countries with several zones. Facts of Google's libphonenumber (resources/timezones/map_data.txt,
- * Apache-2.0) as of 2026-08; prefixes that say nothing more than a shorter one are left out.
+ * Zones by prefix, for countries with several zones. Source: Google's libphonenumber (resources/timezones/map_data.txt,
+ * Apache-2.0) as of 2026-08. Prefixes with the same zones as a shorter prefix are left out.
  */
 function readAreas(): ReadonlyMap<string, readonly string[]> {
   const table = JSON.parse(readFileSync(new URL("./zones.json", import.meta.url), "utf8")) as Record<string, string>
@@ -84,7 +87,7 @@ function timeIn(timeZone: string, at: number): string {
   return format.format(at)
 }
 
-/** Across midnight where the end is before the beginning. */
+/** The range crosses midnight if the end is before the start. */
 function isWithin(time: string, from: string, until: string): boolean {
   return from <= until ? time >= from && time < until : time >= from || time < until
 }

@@ -1,5 +1,5 @@
-// Sends one message, at most once. Neither provider knows a repeat by a key, so that a message is marked before the call;
-// one that is found marked was being sent when a node ended, and whether it arrived is unknown until its status tells.
+// Sends a message at most once. Neither provider has idempotency keys, so the sender marks a message before the call. A message
+// with this mark was in progress when a node stopped. Its outcome is unknown until a status arrives.
 import {
   AppError,
   Clock,
@@ -59,7 +59,10 @@ export class Sender {
     this.#services = services
   }
 
-  /** Throws to be called again: Postponed where the message has to wait, any other error where it was not taken. */
+  /**
+   * Throws `Postponed` if the message has to wait. Throws another error if the provider did not accept the message. The job then
+   * runs again.
+   */
   async send(organization: string, channel: Channel, messageId: string, signal: AbortSignal): Promise<void> {
     const message = await this.#services.store.open(collections[channel].messages, organization).get(messageId)
     if (message?.state === "sending")
@@ -76,13 +79,13 @@ export class Sender {
     if (await this.#refused(sending, async () => this.#wait(await this.#services.gate.pass(organization, asked)))) return
     await this.#takeTurn(sending)
     await this.#change(sending, { state: "sending", error: null }, ["queued"])
-    // An opt-out that was acknowledged meanwhile.
+    // An opt-out may have been acknowledged meanwhile.
     if (await this.#refused(sending, () => this.#services.gate.refuseUnwanted(organization, asked))) return
     const calledAt = timestamp(this.#services.clock.now())
     await this.#settle(sending, await this.#call(sending, signal), calledAt)
   }
 
-  /** Stages that nothing more is tried. */
+  /** Stages the failure of the message after the last try. */
   async giveUp(work: UnitOfWork, organization: string, channel: Channel, messageId: string): Promise<void> {
     const error = { code: "gave_up", message: "The provider did not take the message, however often it was tried." }
     const set = { state: "failed", error, changed_at: timestamp(this.#services.clock.now()) }
@@ -109,7 +112,7 @@ export class Sender {
     if (!(await limiter.consume([bucket])).allowed) throw new Postponed(limitedMs)
   }
 
-  /** Whether the gate refused, which the message then says. */
+  /** Returns true if the gate refused, and stores the refusal in the message. */
   async #refused(sending: Sending, pass: () => Promise<void>): Promise<boolean> {
     try {
       await pass()
@@ -147,7 +150,7 @@ export class Sender {
     switch (outcome.kind) {
       case "accepted": {
         const { provider_id } = outcome
-        // Reports may have come before this; a message that was given up as unknown is known again.
+        // Reports may arrive earlier. An accepted call also resolves a message of unknown outcome.
         const set = { state: "accepted", provider_id, error: null, sent_at: calledAt } as const
         return this.#change(sending, set, ["sending", "unknown"], (work) => {
           queue.enqueue(work, settleJob, { channel, provider_id, message_id: message.id }, { organization })
@@ -181,7 +184,7 @@ export class Sender {
     return this.#change(of, { state, error: { code: state, message }, sent_at: sentAt }, ["queued", "sending"])
   }
 
-  /** Commits a change of the message while it is in one of these states; `aborted` where another job changed it first. */
+  /** Commits a change of the message in one of these states. Throws `aborted` if another job changed the message first. */
   async #change(
     { organization, channel, message }: Omit<Sending, "asked">,
     change: Partial<Pick<StoredMessage, "error" | "sent_at">> & { state: DeliveryState; provider_id?: string },
@@ -199,7 +202,7 @@ export class Sender {
     })
   }
 
-  /** That it is being sent is told by what comes of it. */
+  /** The sending state is not announced. Its outcome is. */
   #announce(work: UnitOfWork, { organization, channel, message }: Omit<Sending, "asked">, state: DeliveryState): void {
     if (state === "sending") return
     const told = { session_id: message.conversation_id, message_id: message.id, state }
@@ -209,7 +212,7 @@ export class Sender {
 
 export const sendMessage = defineJob(sendJob, {
   summary: "Sends a message to a person.",
-  // Calls wait for a carrier. The key is the number that sends, so that a silent carrier leaves slots to other numbers.
+  // Calls wait for a carrier. The key is the sending number, so a slow carrier leaves slots for other numbers.
   slots: 48,
   limitsKeys: true,
   inject: { sender: Sender },

@@ -1,6 +1,5 @@
-// A conversation as its messages make it. It is computed from what is stored whenever a message is added, so that any order
-// and any repetition of deliveries leads to the same conversation. One that reads while another writes is refused by the
-// revision, and runs again.
+// Computes a conversation from its stored messages after each new message. The result does not depend on the order or repetition
+// of deliveries. The revision refuses a concurrent write, and the job runs again.
 import { type Changes, type Deps, JobQueue, Store, type UnitOfWork } from "#core"
 import { Announcements } from "../announcements.ts"
 import { type Channel, closeJob, collections, foldJob, type StoredConversation } from "../channels.ts"
@@ -20,7 +19,7 @@ type Folded = Pick<
   | "sender_kind"
 >
 
-/** The conversation that a message begins, unless it is there. */
+/** Returns a new conversation with this message as its first. */
 export function foldedFrom(message: StoredMessage, { number, address }: Ends): StoredConversation {
   const isOut = message.direction === "out"
   const isUnsent = isOut && sentTime(message) === undefined
@@ -39,7 +38,7 @@ export function foldedFrom(message: StoredMessage, { number, address }: Ends): S
 }
 
 interface Found {
-  /** Received and sent messages. */
+  /** Number of received and sent messages. */
   readonly count: number
   readonly oldest: StoredMessage
   readonly newestIn: StoredMessage | undefined
@@ -73,7 +72,7 @@ interface FoldDeps extends Deps<typeof Folds.inject> {
   readonly idleMs: number
 }
 
-/** Between which numbers a conversation is. */
+/** The two numbers of a conversation. */
 type Ends = Pick<StoredConversation, "number" | "address">
 
 export class Folds {
@@ -92,7 +91,7 @@ export class Folds {
     this.#idleMs = idleMs
   }
 
-  /** Stages what the messages make of a conversation, where it is not that already. */
+  /** Stages the computed conversation if it differs from the stored conversation. */
   async stage(work: UnitOfWork, organization: string, channel: Channel, id: string, ends?: Ends): Promise<void> {
     const stored = await this.#store.open(collections[channel].conversations, organization).get(id)
     const messages = this.#store.open(collections[channel].messages, organization)
@@ -103,11 +102,11 @@ export class Folds {
     const newestSent = async () => {
       const out = { ...of, direction: "out" }
       const dated = await messages.first({ ...out, sent_at: { $ne: null } }, { sort: newestSentFirst })
-      // Older versions stored no time of sending.
+      // Older versions did not store the time of sending.
       const undated = await messages.first({ ...out, sent_at: null, ...accepted }, { sort: newestFirst })
       return orderOf(undated) > orderOf(dated) ? undated : dated
     }
-    // Counted first, so that a message that comes meanwhile is not counted before it is seen.
+    // Counts first. Otherwise a new message could be counted before it is read.
     const [all, notSent] = await Promise.all([messages.count(of), messages.count({ ...of, ...unsent })])
     const [oldest, newestIn, newestOut] = await Promise.all([
       messages.first(of, { sort: oldestFirst }),
@@ -148,17 +147,17 @@ export class Folds {
     announce(isClosed ? "idle" : "open")
   }
 
-  /** Stages that leads are told of the author: refused where the conversation was removed, and a removal at the same time waits. */
+  /** Stages a report of the author to the leads. Fails if the conversation was removed. A concurrent removal waits. */
   stageTold(work: UnitOfWork, organization: string, channel: Channel, id: string): void {
     work.in(collections[channel].conversations, organization).update(id, { $set: { told_in: work.id } })
   }
 
-  /** The person of a conversation, as their newest message names them; undefined where they have not written, or not since it was removed. */
+  /** Returns the author as of their newest message. Returns undefined if the person has not written, or not since a removal. */
   async author(organization: string, channel: Channel, id: string): Promise<SeenPerson | undefined> {
     const stored = await this.#store.open(collections[channel].conversations, organization).get(id)
     if (!stored?.last_inbound_message_id) return undefined
     const newest = await this.#store.open(collections[channel].messages, organization).get(stored.last_inbound_message_id)
-    // Messages that are delivered again leave a conversation for a moment.
+    // A repeated delivery can make removed messages reappear for a moment.
     const isLeft = newest && newest.at > ((await this.#removals.removedUntil(organization, id)) ?? "")
     return isLeft ? { address: stored.address, name: newest.profile_name, at: newest.at } : undefined
   }

@@ -1,5 +1,5 @@
-// A sent message as the reports about it make it, whichever arrived first: also those that came before the provider's answer
-// to the call that sent it was stored.
+// Computes the state of a sent message from its reports, in any order of arrival. This includes reports from before the
+// provider's answer to the send call is stored.
 import { type Changes, Clock, type Deps, JobQueue, type Json, Store, timestamp, type UnitOfWork } from "#core"
 import { Announcements } from "../announcements.ts"
 import { type Channel, collections, foldJob } from "../channels.ts"
@@ -7,7 +7,7 @@ import { type StoredMessage, sentTime } from "../messages.ts"
 import { isCarrierOptOut, OptOuts } from "../opt-out/ledger.ts"
 import { joined } from "../receipts.ts"
 
-/** A message, by the provider's id or its own. */
+/** A message, by the provider's id or its own id. */
 export interface Settled {
   readonly provider_id: string
   readonly message_id: string | null
@@ -21,7 +21,7 @@ export class Settlements {
     this.#services = services
   }
 
-  /** Stages what the reports make of a message; nothing where it is not one of this service's, or not known yet. */
+  /** Stages the state according to the reports. Does nothing if the message is unknown or not sent by this service. */
   async stage(work: UnitOfWork, organization: string, channel: Channel, { provider_id, message_id }: Settled): Promise<void> {
     const { store, clock, queue, optOuts, announcements } = this.#services
     const messages = store.open(collections[channel].messages, organization)
@@ -31,7 +31,7 @@ export class Settlements {
     const { state, error } = joined(message, reports)
     if (message.provider_id === null || state !== message.state || JSON.stringify(error) !== JSON.stringify(message.error)) {
       const now = timestamp(clock.now())
-      // A report may come before the answer of the call, or after the end of the node that made the call.
+      // A report may arrive before the answer to the call, or after the calling node has stopped.
       const wasSent = sentTime(message) !== undefined
       const set: Changes = {
         provider_id,
@@ -63,7 +63,7 @@ export class Settlements {
     const { address } = conversation
     const wording = `${error.code} ${error.message}`.trim()
     const evidence = { source: "carrier_error", message_id: message.id, wording, recorded_by: null } as const
-    // As of when it was sent: what the person said since then counts.
+    // Dated to the time of sending. A later statement of the person takes precedence.
     optOuts.stage(work, organization, channel, {
       address,
       kind: "opt_out",

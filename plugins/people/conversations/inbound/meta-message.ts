@@ -1,4 +1,4 @@
-// One message of a webhook of Meta's Cloud API: of a person, or an echo of what the business wrote in its phone app.
+// Reads a message in a webhook of Meta's Cloud API: from a person, or an echo from the business's phone app.
 import { type Json, timestamp } from "#core"
 import { type MessageKind, messageKinds } from "../messages.ts"
 import { isUserId, plus } from "../phone.ts"
@@ -18,13 +18,13 @@ const historyStates: ReadonlyMap<string, DeliveryState> = new Map([
   ["ERROR", "failed"],
 ])
 
-/** What stands around the messages of one change of a webhook. */
+/** The context of the messages in one webhook change. */
 export interface MessageSource {
   readonly own: { readonly number: string; readonly phone_number_id: string }
   /** By `wa_id` and by `user_id`. */
   readonly contacts: ReadonlyMap<string, Fields>
   readonly receivedAt: string
-  /** The person of a thread of the history. */
+  /** The person of a history thread. */
   readonly person?: string
   readonly isHistory: boolean
 }
@@ -42,7 +42,7 @@ export function sourceOf(value: Fields, field: string, receivedAt: string): Mess
   return { own, contacts, receivedAt, isHistory: field === "history" }
 }
 
-/** Undefined for a message that cannot be told from others, names no person, or belongs to a group. */
+/** Returns undefined for a message without an id or a person, and for a group message. */
 export function messageOf(message: Fields, source: MessageSource, isEcho = false): ReceivedMessage | undefined {
   const [provider_id, type] = [textOf(message["id"], 300), textOf(message["type"], 40)]
   const { own, contacts } = source
@@ -74,7 +74,7 @@ export function messageOf(message: Fields, source: MessageSource, isEcho = false
   }
 }
 
-/** A phone number or a user ID; empty for any other text. */
+/** Returns a phone number or user ID, or an empty text for other values. */
 export function addressOf(value: Json | undefined): string {
   const text = textOf(value, 140)
   if (isUserId(text)) return text
@@ -94,7 +94,7 @@ function userIdOf(contact: Fields | undefined): string {
   return isUserId(id) ? id : ""
 }
 
-/** Of a button or a list of an interactive message, the title that the person chose. */
+/** Returns the title of the chosen button or list item. */
 function titleOf(body: Fields): string {
   return textOf(fieldsOf(body["button_reply"])["title"]) || textOf(fieldsOf(body["list_reply"])["title"])
 }
@@ -133,7 +133,7 @@ function referralOf(value: Json | undefined): Partial<ReceivedMessage> {
   return { referral: { source_type, source_id, source_url, headline: text("headline"), body: text("body"), click_id: text("ctwa_clid") } }
 }
 
-/** Seconds since the epoch; never later than the delivery itself. */
+/** Converts seconds since the epoch. The result is at most the time of the delivery. */
 export function timeOf(value: Json | undefined, receivedAt: string): string {
   const seconds = numberOf(value)
   if (seconds === undefined || seconds <= 0) return receivedAt

@@ -1,5 +1,5 @@
-// Webhooks of Meta's Cloud API for WhatsApp: messages, echoes of the phone app, its history, statuses, changes of a person's
-// number or user ID, and the choices that people make in WhatsApp itself.
+// Webhooks of Meta's Cloud API for WhatsApp: messages, echoes of the phone app, history, and statuses. Also changes of a person's
+// number or user ID, and marketing preferences set in WhatsApp.
 import type { Json } from "#core"
 import { plus } from "../phone.ts"
 import type { DeliveryState } from "../receipts.ts"
@@ -21,10 +21,10 @@ const states: ReadonlyMap<string, DeliveryState> = new Map([
   ["played", "read"],
 ])
 
-/** Types of the system message by which Meta reports another number or user ID; older versions of the API have other names. */
+/** System message types for a change of number or user ID. Older API versions use other names. */
 const changeTypes: ReadonlySet<string> = new Set(["user_changed_number", "customer_changed_number", "user_changed_user_id"])
 
-/** Undefined for what is not a delivery of the API. */
+/** Returns undefined if the payload is not a webhook of the API. */
 export function readMeta(payload: Json, receivedAt: string): Delivery | undefined {
   const { object, entry } = fieldsOf(payload)
   if (object !== "whatsapp_business_account" || !Array.isArray(entry)) return undefined
@@ -64,14 +64,14 @@ function isKnown<T>(one: T | undefined): one is T {
   return one !== undefined
 }
 
-/** A change of the number, of the user ID, or of both. */
+/** Returns the changes of the number, the user ID, or both. */
 function changesOf(message: Fields, receivedAt: string): AddressChange[] {
   const system = fieldsOf(message["system"])
   if (message["type"] !== "system" || !changeTypes.has(textOf(system["type"], 60))) return []
   const [at, provider_id, wording] = [timeOf(message["timestamp"], receivedAt), textOf(message["id"], 300), textOf(system["body"], 500)]
   const number = { from: addressOf(message["from"]), to: addressOf(system["wa_id"] ?? system["new_wa_id"]) }
   const userId = { from: addressOf(message["from_user_id"]), to: addressOf(system["user_id"]) }
-  // The number names the person where both are given.
+  // If both are present, the number identifies the person.
   const to = number.to || userId.to
   const pairs = [
     { from: number.from, to },
@@ -102,7 +102,7 @@ function statusOf(status: Fields, receivedAt: string): ReceivedStatus | undefine
   }
 }
 
-/** Marketing messages that a person stops or lets come again in WhatsApp's own menu. */
+/** Reads a choice in WhatsApp's menu to stop or resume marketing messages. */
 function preferenceOf(one: Fields, receivedAt: string): ReceivedPreference | undefined {
   const [wa_id, value] = [textOf(one["wa_id"], 40), textOf(one["value"], 40)]
   const address = /\d/.test(wa_id) ? plus(wa_id) : addressOf(one["user_id"])

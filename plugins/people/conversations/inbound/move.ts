@@ -1,5 +1,5 @@
-// Moves what was said at an earlier address of a person to the conversation at the present one. May run again: each message
-// moves once, and both conversations are computed from their messages afterwards.
+// Moves messages from an earlier address of a person to the conversation at the present address. The job can run again. Each
+// message moves once. Both conversations are then computed from their messages.
 import { defineJob, type JobQueue, JobQueue as Queue, Store, UnitsOfWork } from "#core"
 import { collections, conversationId, foldJob, moveJob, type StoredConversation } from "../channels.ts"
 import { writtenAs } from "../phone.ts"
@@ -45,7 +45,7 @@ async function moveMessages({ store, works, queue }: Services, organization: str
     const found = await store.open(messages, organization).find(of, { sort: { at: 1 }, limit: page })
     await works.run((work) => {
       for (const { id } of found) work.in(messages, organization).update(id, { $set: { conversation_id: target } }, { optional: true })
-      // The digest of the conversation goes along. The rest follows from the messages.
+      // Copies the digest of the conversation. The other fields follow from the messages.
       const { organization_id: _, ...rest } = conversation as StoredConversation & { organization_id?: string }
       if (found.length > 0)
         work.in(conversations, organization).insert({ ...rest, id: target, address: to, closing: false }, { ifPresent: "keep" })

@@ -1,9 +1,9 @@
-// Cuts a large webhook of Meta into pieces of a bounded size, each a webhook of its own. WhatsApp's history sends thousands
-// of messages in one request, and a unit of work of that size would hold the main thread.
+// Splits a large Meta webhook into smaller webhooks of a bounded size. WhatsApp's history has thousands of messages per request.
+// A unit of work of this size would block the main thread.
 import { isRecord, type Json } from "#core"
 import { type Fields, fieldsOf, listOf, textOf } from "../received.ts"
 
-/** Messages, statuses and choices that one unit of work takes. */
+/** Limit of messages, statuses and preferences in one unit of work. */
 export const maxParts = 50
 
 const listNames = ["messages", "message_echoes", "statuses", "user_preferences", "user_id_update"] as const
@@ -13,11 +13,11 @@ interface Part {
   readonly value: Fields
   readonly list: (typeof listNames)[number] | "history"
   readonly item: Fields
-  /** Of the history. */
+  /** Set for the history. */
   readonly thread?: Fields
 }
 
-/** The pieces in order; the payload itself if one unit of work takes it. */
+/** Returns the pieces in order, or the payload itself if it fits in one unit of work. */
 export function piecesOf(payload: Json): readonly Json[] {
   const { object, entry } = fieldsOf(payload)
   if (!Array.isArray(entry)) return [payload]
@@ -29,7 +29,7 @@ export function piecesOf(payload: Json): readonly Json[] {
   return pieces
 }
 
-/** Parts of several pieces. */
+/** Counts the parts of several pieces. */
 export function countParts(pieces: readonly Json[]): number {
   return pieces.reduce<number>((sum, piece) => sum + listOf(fieldsOf(listOf(fieldsOf(piece)["entry"])[0] as Json)["changes"]).length, 0)
 }
@@ -54,7 +54,7 @@ function changeOf({ field, value, list, item, thread }: Part): Json {
 
 const indexes = new WeakMap<Fields, ReadonlyMap<string, Fields>>()
 
-/** The contact of a message's sender, found by an index. */
+/** Finds the contact of a message's sender through an index. */
 function contactsOf(value: Fields, item: Fields): Json[] {
   let index = indexes.get(value)
   if (!index) {

@@ -1,5 +1,5 @@
-// Takes a delivery in: its messages, what they say about opting out, and reports about messages that were sent. Nothing is
-// written that a commit could refuse, and a delivery that is repeated changes nothing.
+// Stages a delivery: messages, opt-outs and reports about sent messages. No write can make the commit fail. A repeated delivery
+// changes no data.
 import {
   AppError,
   Clock,
@@ -40,7 +40,7 @@ export interface Received {
   opt_outs: number
   opt_ins: number
   ignored: number
-  /** Parts of a large delivery that jobs take in. */
+  /** Parts of a large delivery left to jobs. */
   deferred: number
 }
 
@@ -49,17 +49,17 @@ interface Entries {
   opt_in: number
 }
 
-/** A webhook as it came in. */
+/** A webhook as received. */
 export interface Arrived {
   readonly provider: Provider
   readonly payload: Json
   /** RFC 3339. */
   readonly at: string
-  /** The event that it came with; the same if the event is replayed. */
+  /** Id of the event. A replay has the same id. */
   readonly origin: string
   /** Position of a piece in a large delivery. */
   readonly piece?: number
-  /** The message that a report is about, where the address that it was sent to names it. */
+  /** The message of a report, if the callback address contains its id. */
   readonly messageId?: string | null
 }
 
@@ -72,8 +72,8 @@ export class Receiver {
   }
 
   /**
-   * Stages a delivery. Of a large one it takes the first parts, and stages a job for each of the other pieces.
-   * Throws if the payload is not one of the provider's.
+   * Stages a delivery. For a large delivery, stages the first piece and a job for each other piece. Throws if the payload is not
+   * a webhook of the provider.
    */
   async stage(work: UnitOfWork, organization: string, from: Arrived): Promise<Received> {
     const [first = null, ...later] = from.provider === "meta_whatsapp" ? piecesOf(from.payload) : [from.payload]
@@ -135,7 +135,7 @@ export class Receiver {
       this.#services.queue.enqueue(work, foldJob, { channel, conversation_id, ends }, { organization })
   }
 
-  /** Stages what a message says about being written to. */
+  /** Stages an opt-out or opt-in from a message. */
   async #preference(
     work: UnitOfWork,
     organization: string,
@@ -157,7 +157,7 @@ export class Receiver {
     entries[kind]++
   }
 
-  /** Stages changes of addresses, with the opt-outs that follow the person. Returns the present address of each earlier one. */
+  /** Stages changes of addresses, and moves opt-outs with the person. Returns the present address of each earlier address. */
   async #addresses(work: UnitOfWork, organization: string, { channel, changes, messages, preferences }: Delivery): Promise<KnownAddresses> {
     const { earlierAddresses, queue, optOuts, store } = this.#services
     const reported = changes.map(({ from, to, at }) => ({ from, to, until: isUserId(from) ? null : at }))
@@ -230,7 +230,7 @@ export class Receiver {
     this.#services.queue.enqueue(work, settleJob, { channel, provider_id, message_id }, { organization })
   }
 
-  /** Registered numbers by the provider's id of each. */
+  /** Returns registered numbers by their provider id. */
   async #numbersOf(organization: string, channel: Channel, messages: readonly ReceivedMessage[]): Promise<ReadonlyMap<string, string>> {
     const ids = [...new Set(messages.map(({ own }) => own.phone_number_id))].filter((id) => id !== "")
     if (channel === "sms" || ids.length === 0) return new Map()
@@ -240,7 +240,7 @@ export class Receiver {
     return new Map(found.map(({ chat_app, number }) => [chat_app?.phone_number_id ?? "", number]))
   }
 
-  /** Provider IDs of echoes whose message was sent by this service. */
+  /** Returns provider IDs of echoes for messages of this service. */
   async #sentHere(organization: string, channel: Channel, messages: readonly ReceivedMessage[]): Promise<ReadonlySet<string>> {
     const ids = messages.filter(({ direction }) => direction === "out").map(({ provider_id }) => provider_id)
     if (ids.length === 0) return new Set()
@@ -257,7 +257,7 @@ function counted({ messages, statuses, ignored }: Delivery, entries: Entries): R
 
 const waitMs = 1_000
 
-/** Takes one piece of a large delivery in. The organization is charged before the piece is read. */
+/** Processes one piece of a large delivery. Consumes the organization's rate limit before reading the piece. */
 export const receivePiece = defineJob(pieceJob, {
   summary: "Takes a part of a large webhook into conversations.",
   slots: 2,

@@ -1,4 +1,4 @@
-// Webhooks of Twilio for text messages and WhatsApp: a message that came in, or the status of one that was sent.
+// Webhooks of Twilio for text messages and WhatsApp: a received message, or the status of a sent message.
 import type { Json } from "#core"
 import { plus } from "../phone.ts"
 import type { DeliveryState } from "../receipts.ts"
@@ -20,7 +20,7 @@ const states: ReadonlyMap<string, DeliveryState> = new Map([
 /** Twilio delivers at most ten files with a message. */
 const maxMedia = 10
 
-/** Undefined for what is not a delivery of Twilio's. Its times are those of arrival: Twilio sends none. */
+/** Returns undefined if the payload is not a Twilio webhook. Twilio sends no times, so times are those of arrival. */
 export function readTwilio(payload: Json, receivedAt: string): Delivery | undefined {
   const form = fieldsOf(payload)
   const provider_id = textOf(form["MessageSid"], 100) || textOf(form["SmsSid"], 100)
@@ -48,7 +48,7 @@ function isChatApp(form: Fields): boolean {
 function messageOf(form: Fields, provider_id: string, receivedAt: string): ReceivedMessage | undefined {
   const ends = [textOf(form["From"], 160), textOf(form["To"], 160)]
   const [from = "", to = ""] = ends.map((end) => (end.toLowerCase().startsWith(chatApp) ? end.slice(chatApp.length) : end))
-  // Another app, such as messenger:…, is neither a text message nor WhatsApp.
+  // An address of another app, such as messenger:…, is neither a text message nor WhatsApp.
   if (from === "" || !/\d/.test(to) || from.includes(":")) return undefined
   const media = Array.from({ length: Math.min(numberOf(form["NumMedia"]) ?? 0, maxMedia) }, (_, index) => ({
     media_type: textOf(form[`MediaContentType${index}`], 100),
@@ -71,7 +71,7 @@ function messageOf(form: Fields, provider_id: string, receivedAt: string): Recei
   }
 }
 
-/** Fields of a message by WhatsApp. */
+/** Fields of a WhatsApp message. */
 function chatPartsOf(form: Fields): Partial<ReceivedMessage> {
   const text = (name: string, max = 2_000) => textOf(form[name], max)
   const place = placeOf(form["Latitude"], form["Longitude"])

@@ -1,4 +1,4 @@
-// Fetches one file of a message with the credentials of the number's connection, within bounds of size and type.
+// Fetches a message file with the credentials of the number's connection. Size and type are limited.
 import { subtle } from "node:crypto"
 import { AppError, type OutgoingResponse } from "#core"
 import type { Integrations } from "../../../agents/integrations/index.ts"
@@ -22,19 +22,19 @@ export type Fetched =
   | { readonly bytes: Uint8Array; readonly ending: string; readonly media_type: string }
   | { readonly state: "refused" | "failed"; readonly problem: string }
 
-/** Where a file is, and what is said of it. */
+/** Location and metadata of a file. */
 interface Place {
   readonly url: string
   readonly media_type: string
   readonly size: number
-  /** Hexadecimal; empty where the provider gives none. */
+  /** Hexadecimal. Empty if the provider sends no digest. */
   readonly sha256: string
 }
 
-/** Throws where another try may do. */
+/** Throws if a retry may succeed. */
 export async function fetchMedia(args: FetchArgs): Promise<Fetched> {
   const { channel, number, media, maxBytes } = args
-  // Meta names a file by an id, Twilio by a URL, in the chat app too.
+  // Meta identifies a file by id, Twilio by URL, also in the chat app.
   const isOfTwilio = channel === "sms" || /^https?:/i.test(media.source)
   const integration = isOfTwilio ? number.sms?.integration : number[channel]?.integration
   if (integration === undefined) return { state: "failed", problem: `${number.number} has no connection for this channel.` }
@@ -57,12 +57,12 @@ export async function fetchMedia(args: FetchArgs): Promise<Fetched> {
   }
 }
 
-/** Hexadecimal. Runs outside the main thread: files are large. */
+/** Hexadecimal. Runs outside the main thread, because files are large. */
 async function sha256(bytes: Uint8Array): Promise<string> {
   return Buffer.from(await subtle.digest("SHA-256", bytes as Uint8Array<ArrayBuffer>)).toString("hex")
 }
 
-/** Meta tells an id, by which the place is asked for; it is good for five minutes. */
+/** Resolves Meta's file id to a URL. The URL is valid for five minutes. */
 async function placeOf({ organization, number, media, integrations, signal }: FetchArgs, integration: string): Promise<Place> {
   const query = { phone_number_id: number.chat_app?.phone_number_id ?? "" }
   const request = { method: "GET", path: `/${encodeURIComponent(media.source)}`, query }
@@ -83,7 +83,7 @@ function bytesOf(response: OutgoingResponse): Uint8Array {
   return response.bytes ?? new Uint8Array()
 }
 
-// The files that are taken, by what the provider says they are: nothing that a browser would run.
+// Accepted file types, by the provider's media type. A browser executes no file of these types.
 
 const endings: ReadonlyMap<string, string> = new Map([
   ["image/jpeg", "jpg"],
@@ -105,7 +105,7 @@ const endings: ReadonlyMap<string, string> = new Map([
   ["application/vnd.openxmlformats-officedocument.presentationml.presentation", "pptx"],
 ])
 
-/** The ending of a bucket key; undefined for a type that is not taken. Parameters, such as `codecs=opus`, do not count. */
+/** Returns the ending for a bucket key, or undefined for other types. Ignores parameters such as `codecs=opus`. */
 function endingOf(mediaType: string): string | undefined {
   return endings.get(mediaType.split(";")[0]?.trim().toLowerCase() ?? "")
 }

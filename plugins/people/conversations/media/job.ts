@@ -1,4 +1,4 @@
-// A message's files, fetched into the bucket as a job.
+// Job: fetches the files of a message into the bucket.
 import { AppError, Clock, defineJob, type Json, Store, timestamp } from "#core"
 import { Integrations } from "../../../agents/integrations/index.ts"
 import { Buckets } from "../../../data/buckets/index.ts"
@@ -11,7 +11,7 @@ import { fetchMedia } from "./fetch.ts"
 
 export const fetchMessageMedia = defineJob(mediaJob, {
   summary: "Fetches the files of a message.",
-  // Each holds a file in memory. The key is the number that received the message.
+  // Each run has a file in memory. The key is the receiving number.
   slots: 6,
   limitsKeys: true,
   inject: {
@@ -48,7 +48,7 @@ export const fetchMessageMedia = defineJob(mediaJob, {
         }
       }
     }
-    // Removed while its files were fetched.
+    // The message was removed during the fetch.
     if (!(await store.open(messages, organization).get(message_id))) {
       for (const { key } of media) if (key !== "") await buckets.open(organization).remove(key)
       return

@@ -1,4 +1,4 @@
-// The service's own phone numbers: their voice agents, and the connections by which messages leave.
+// The service's own phone numbers: their voice agents, and their connections for messages.
 import { z } from "zod"
 import { AppError, type Deps, defineResource, derivedUuid, type ItemOf, namedKey, SlugOrId, Store } from "#core"
 import { Integrations } from "../../../agents/integrations/index.ts"
@@ -116,12 +116,12 @@ export class PhoneNumbers {
     return PhoneNumberResource.items.find(this.#store, organization, number)
   }
 
-  /** As `find`; throws `not_found`. */
+  /** As `find`, but throws `not_found`. */
   require(organization: string, number: string): Promise<PhoneNumber> {
     return PhoneNumberResource.items.require(this.#store, organization, number)
   }
 
-  /** The registered ones of these numbers, by number. */
+  /** Returns the registered numbers among these, by number. */
   async among(organization: string, numbers: readonly string[]): Promise<ReadonlyMap<string, PhoneNumber>> {
     if (numbers.length === 0) return new Map()
     const ids = [...new Set(numbers)].map((number) => numberId(organization, number))

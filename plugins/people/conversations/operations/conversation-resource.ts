@@ -1,4 +1,4 @@
-// Conversations and messages as answers show them.
+// Output schemas of conversations and messages.
 import { z } from "zod"
 import { AnyJson, Timestamp, Uuid } from "#core"
 import { mediaStates, messageKinds, type StoredMessage } from "../messages.ts"
@@ -8,7 +8,7 @@ import type { ReadConversation } from "../summaries.ts"
 
 const int64 = 2 ** 63
 
-/** Input of both lists; an empty value counts as absent. */
+/** Input of both lists. An empty value counts as absent. */
 export const listInput = {
   phone_number: NumberFilter.describe("The service's own number."),
   address: NumberFilter.describe("The person's number."),

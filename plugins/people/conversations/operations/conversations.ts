@@ -1,4 +1,4 @@
-// Listing and reading conversations: of the chat app, and of text messages as resources of their own.
+// Operations to list and read conversations. Chat app and text messages are separate resources.
 import { z } from "zod"
 import { Clock, defineOperation, pageInput, resultOf, Uuid } from "#core"
 import { Buckets } from "../../../data/buckets/index.ts"
@@ -22,7 +22,7 @@ const linkMs = 3_600_000
 
 const getInput = z.strictObject({ session_id: Uuid, ...pageInput })
 
-/** A pipeline that takes what a provider sends, and one message. */
+/** Setup of an example: a pipeline for the provider's webhooks, and an event with a message. */
 export const begun = (provider: string, payload: object) => ({
   pipeline: {
     operation: "event_pipelines.create",

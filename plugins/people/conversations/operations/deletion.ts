@@ -1,4 +1,4 @@
-// Removing conversations with all that was said in them.
+// Deletes conversations with all their messages.
 import { z } from "zod"
 import { Clock, defineOperation, resultOf, timestamp, Uuid } from "#core"
 import type { Channel } from "../channels.ts"

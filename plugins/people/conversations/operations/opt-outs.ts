@@ -1,5 +1,5 @@
-// The opt-out ledgers: reading them with their evidence, and recording what a person said elsewhere. Nothing here opts a
-// person in again: only that person does, by a message.
+// Operations to read the opt-out ledgers with their evidence, and to record opt-outs from elsewhere. An opt-in requires a message
+// from the person, so no operation records an opt-in.
 import { z } from "zod"
 import { Clock, defineOperation, Pager, pageInput, Store, Timestamp, timestamp, Uuid } from "#core"
 import { channels, collections } from "../channels.ts"

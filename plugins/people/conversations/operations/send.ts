@@ -1,4 +1,4 @@
-// Writing to a person, by the one way there is.
+// Operation: sends a message. All messages use this path.
 import { z } from "zod"
 import { AnyJson, AppError, Clock, defineOperation, resultOf, Timestamp, timestamp, Uuid } from "#core"
 import { Integrations } from "../../../agents/integrations/index.ts"
@@ -8,7 +8,7 @@ import { PhoneNumbers } from "../numbers/phone-number.ts"
 import { OptOutLinks } from "../opt-out/link.ts"
 import { E164, isUserId, PersonAddress } from "../phone.ts"
 
-/** A number with connections for both channels. */
+/** Setup of an example: a number with connections for both channels. */
 export const connectedNumber = (number: string) => ({
   connection: {
     operation: "integrations.connect",

@@ -1,4 +1,4 @@
-// The chat app's message templates: reading them from Meta, and what was read.
+// Operations for the chat app's message templates: refresh them from Meta, and list the stored templates.
 import { z } from "zod"
 import { AppError, defineList, defineOperation, JobQueue, resultOf, Timestamp } from "#core"
 import { PhoneNumbers } from "../numbers/phone-number.ts"

@@ -1,9 +1,9 @@
-// Whether a message asks to be left alone, or to be written to again. Only a message that says nothing else counts: a
-// sentence in which such a word stands ("where does the bus stop?") is one to be read, not a keyword.
+// Detects opt-out and opt-in messages. The keyword must be the whole message. A sentence with the word ("where does the bus
+// stop?") is not a keyword.
 import type { Channel } from "../channels.ts"
 import { fillers, optInPhrases, optOutPhrases, textMessagePhrases, tonalLanguages } from "./phrases.ts"
 
-/** Longer than any phrase with what may stand around it. */
+/** Longer than any phrase with fillers. */
 const maxLength = 120
 
 export function keywordIn(text: string, channel: Channel): "opt_out" | "opt_in" | undefined {
@@ -14,10 +14,13 @@ export function keywordIn(text: string, channel: Channel): "opt_out" | "opt_in" 
   return optIn.has(said) ? "opt_in" : undefined
 }
 
-/** "Stooop", "stoppp": with a letter twice, as in "stoop", it may be another word. */
+/** "Stooop", "stoppp". A single doubled letter, as in "stoop", may be another word. */
 const drawnOut = /^s+t+(?:o{3,}p+|o+p{2,})$/
 
-/** Lower case, without punctuation, symbols, emoji and what nobody sees (marks of direction, of width zero); letters that stand alone, as in S.T.O.P., are one word. */
+/**
+ * Returns words in lower case, without punctuation, symbols, emoji and invisible characters (direction marks, zero width). Joins
+ * single letters, as in S.T.O.P.
+ */
 function wordsOf(text: string): string[] {
   const plain = text
     .normalize("NFKC")
@@ -46,7 +49,7 @@ function withoutFillers(words: readonly string[]): readonly string[] {
 
 const polite = fillers.map(wordsOf)
 
-/** Each phrase, and as it is typed without accents; in a tonal language that would be another word. */
+/** Returns all phrases, also without accents. In a tonal language a word without accents is another word. */
 function phraseSet(table: Readonly<Record<string, readonly string[]>>): ReadonlySet<string> {
   const forms = Object.entries(table).flatMap(([language, phrases]) =>
     phrases.flatMap((phrase) => {

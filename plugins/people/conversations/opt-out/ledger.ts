@@ -1,5 +1,5 @@
-// The opt-out ledger of a channel: entries that are only ever added, each with its evidence, and per person the state that
-// the newest entry leaves. Both are written without reading, so that entries may arrive in any order, and twice.
+// The opt-out ledger of a channel: append-only entries with evidence, and a state per person from the newest entry. Both are
+// written without a read, so entries may arrive in any order and repeatedly.
 import { Clock, type Deps, type Document, derivedUuid, type Json, Store, timestamp, type UnitOfWork, type UnitsOfWork } from "#core"
 import { Announcements } from "../announcements.ts"
 import { type Channel, collections } from "../channels.ts"
@@ -7,21 +7,21 @@ import { personKey, writtenAs } from "../phone.ts"
 
 export const optOutSources = ["keyword", "provider", "link", "carrier_error", "operation"] as const
 
-/** Why an entry was made. */
+/** Reason for an entry. */
 export interface Evidence {
   source: (typeof optOutSources)[number]
-  /** Of this service; null where no message is behind it. */
+  /** Message id of this service. Null if the entry has no message. */
   message_id: string | null
-  /** What the person, the provider or the caller said. */
+  /** Words of the person, the provider or the caller. */
   wording: string
-  /** The credential that recorded it. */
+  /** The recording credential. */
   recorded_by: string | null
 }
 
 export interface OptOutEntry extends Document, Evidence {
   address: string
   kind: "opt_out" | "opt_in"
-  /** When it was said. */
+  /** Time of the person's statement. */
   at: string
   recorded_at: string
 }
@@ -36,7 +36,7 @@ export interface NewEntry extends Evidence {
   readonly address: string
   readonly kind: OptOutEntry["kind"]
   readonly at: string
-  /** What makes the entry the same when it is recorded again. */
+  /** Identifies the entry, so a repeat has no effect. */
   readonly identity: string
 }
 
@@ -54,7 +54,7 @@ export class OptOuts {
     this.#announcements = announcements
   }
 
-  /** Stages an entry; the same one again changes nothing. Of two at one time, the opt-out holds. */
+  /** Stages an entry. A repeat changes no data. An opt-out wins over an opt-in of the same time. */
   stage(work: UnitOfWork, organization: string, channel: Channel, { identity, ...entry }: NewEntry): OptOutEntry {
     const { ledger, states } = collections[channel]
     const recorded_at = timestamp(this.#clock.now())
@@ -68,7 +68,7 @@ export class OptOuts {
     return stored
   }
 
-  /** When it was said, where the same was staged before: a provider that gives no times delivers again at a later one. */
+  /** Returns the time of the same entry if already staged. A provider without times repeats a delivery with a later time. */
   async saidAt(
     organization: string,
     channel: Channel,
@@ -77,7 +77,7 @@ export class OptOuts {
     return (await this.#store.open(collections[channel].ledger, organization).get(entryId(organization, channel, kind, identity)))?.at
   }
 
-  /** What the channel's gate obeys of a person, and the entry that says so. */
+  /** Returns the opt-out state of a person for the channel's gate, with the deciding entry. */
   async standing(
     organization: string,
     channel: Channel,
@@ -90,7 +90,7 @@ export class OptOuts {
     return { suppressed: state.values["suppressed"] === true, entry }
   }
 
-  /** Removes what the ledger has of a person; may be run again. */
+  /** Removes a person's entries from the ledger. The call may repeat. */
   async forget(organization: string, channel: Channel, address: string, works: UnitsOfWork): Promise<void> {
     const { ledger, states } = collections[channel]
     const theirs = { address: writtenAs([address]) }
@@ -104,7 +104,7 @@ export class OptOuts {
     }
   }
 
-  /** Who of them must not be written to. */
+  /** Returns the opted-out addresses among these. */
   async suppressed(organization: string, channel: Channel, addresses: readonly string[]): Promise<ReadonlySet<string>> {
     if (addresses.length === 0) return new Set()
     const idOf = (address: string) => stateId(organization, channel, address)
@@ -130,7 +130,7 @@ const codes: Readonly<Record<Channel, ReadonlySet<string>>> = {
   sms: new Set(["21610"]),
 }
 
-/** Errors by which a provider says that the person does not want to be written to. */
+/** Returns true if the provider's error code stands for an opt-out. */
 export function isCarrierOptOut(channel: Channel, code: string | undefined): boolean {
   return code !== undefined && codes[channel].has(code)
 }

@@ -1,4 +1,4 @@
-// The public address of opt-out links: GET asks a person, POST opts them out.
+// The public address of opt-out links. GET shows a confirmation page, POST records the opt-out.
 import { Clock, defineRoute, html, type RouteRequest, timestamp, UnitsOfWork } from "#core"
 import { Organizations } from "../../../platform/organizations/index.ts"
 import { confirmation, linkPage, unknownPage } from "../../suppressions/index.ts"

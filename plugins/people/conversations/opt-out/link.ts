@@ -1,5 +1,5 @@
-// The link by which a person opts out of a channel: organization, channel, address and the message that carries it, short
-// enough for a text message.
+// A person's opt-out link for a channel. The link encodes organization, channel, address and message. It is short enough for a
+// text message.
 import { type Deps, isUuid, PublicUrl } from "#core"
 import { MailKeys, openLink, sealLink } from "../../suppressions/index.ts"
 import { type Channel, channels } from "../channels.ts"
@@ -7,9 +7,9 @@ import { type Channel, channels } from "../channels.ts"
 export interface OptOutLink {
   readonly organization: string
   readonly channel: Channel
-  /** E.164, or the name that a carrier shows. */
+  /** E.164, or the name shown by a carrier. */
   readonly address: string
-  /** Null where it is not in a message of this channel. */
+  /** Null if the link is not in a message of this channel. */
   readonly messageId: string | null
 }
 
@@ -17,7 +17,7 @@ export const optOutPath = "/v1/opt-out/{token}"
 
 const purpose = "opt out"
 const noMessage = "00000000-0000-0000-0000-000000000000"
-/** Where a text has the link. */
+/** Placeholder of the link in a text. */
 const variable = /\{\{\s*opt_out_url\s*\}\}/g
 
 export class OptOutLinks {
@@ -28,14 +28,14 @@ export class OptOutLinks {
     this.#services = services
   }
 
-  /** The same for the same. */
+  /** Deterministic: equal input has the same URL. */
   async url({ organization, channel, address, messageId }: OptOutLink): Promise<string> {
     const ids = Buffer.from(`${organization}${messageId ?? noMessage}`.replaceAll("-", ""), "hex")
     const plain = Buffer.concat([ids, Buffer.from([channels.indexOf(channel)]), Buffer.from(address)])
     return this.#services.publicUrl() + optOutPath.replace("{token}", await sealLink(this.#services.keys, purpose, plain))
   }
 
-  /** Undefined for any token that this service did not make. */
+  /** Returns undefined unless this service created the token. */
   async read(text: string): Promise<OptOutLink | undefined> {
     const plain = await openLink(this.#services.keys, purpose, text)
     const channel = channels[plain?.[32] ?? -1]
@@ -44,7 +44,7 @@ export class OptOutLinks {
     return { organization, channel, address: plain.subarray(33).toString("utf8"), messageId: message === noMessage ? null : message }
   }
 
-  /** `{{ opt_out_url }}` in every text of a value. */
+  /** Replaces `{{ opt_out_url }}` in all texts of a value. */
   async fill<T>(value: T, link: OptOutLink): Promise<T> {
     const text = JSON.stringify(value)
     if (!isIn(text)) return value

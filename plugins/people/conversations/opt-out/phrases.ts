@@ -1,7 +1,7 @@
-// What people write to opt out and in again, by language. A phrase is the whole message; accents may be left out.
+// Opt-out and opt-in phrases by language. A phrase is the whole message. Accents are optional.
 import { readFileSync } from "node:fs"
 
-/** Languages in which a word without its accents is another word. */
+/** Languages in which accents distinguish words. */
 export const tonalLanguages: ReadonlySet<string> = new Set(["vi"])
 
 const words: Readonly<Record<string, readonly string[]>> = {
@@ -88,14 +88,14 @@ const words: Readonly<Record<string, readonly string[]>> = {
   sw: ["simama", "sitisha", "jiondoe"],
 }
 
-/** Sentences that ask for the same. They name messages, or the writing itself; a request about pictures, say, is none. */
+/** Opt-out sentences. They mention messages or writing. A request about other content, such as pictures, does not count. */
 const sentences = JSON.parse(readFileSync(new URL("./sentences.json", import.meta.url), "utf8")) as Record<string, readonly string[]>
 
 export const optOutPhrases: Readonly<Record<string, readonly string[]>> = Object.fromEntries(
   Object.entries(words).map(([language, phrases]) => [language, [...phrases, ...(sentences[language] ?? [])]]),
 )
 
-/** Words that carriers take for an opt-out of text messages; in a chat they may answer a question. */
+/** Carriers treat these words as an opt-out of text messages. In a chat they may answer a question. */
 export const textMessagePhrases: Readonly<Record<string, readonly string[]>> = {
   en: ["cancel", "end", "quit"],
   es: ["cancelar", "fin"],
@@ -142,7 +142,7 @@ export const optInPhrases: Readonly<Record<string, readonly string[]>> = {
   th: ["เริ่ม", "สมัคร"],
 }
 
-/** What may stand before or after a phrase without changing it. */
+/** Optional words before or after a phrase, without effect on its meaning. */
 export const fillers: readonly string[] = [
   ...["please", "pls", "plz", "thanks", "thank you", "thx", "now", "immediately", "ok", "okay", "hi", "hello", "hey", "sir", "just"],
   ...["por favor", "porfa", "gracias", "ya", "ahora", "hola", "obrigado", "obrigada", "agora", "olá"],

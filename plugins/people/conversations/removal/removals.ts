@@ -1,5 +1,5 @@
-// Removing what was said with a person: by operation, by age, or since the person was erased. The conversation goes at once;
-// a job removes its messages and files, and begins again where a node ended. What providers deliver again is removed again.
+// Removes conversations: by operation, by age, or after an erasure. The conversation disappears at once. A job removes messages
+// and files, and starts again if its node stops. Repeated deliveries of removed messages are removed as well.
 
 import { z } from "zod"
 import {
@@ -25,9 +25,9 @@ import { writtenAs } from "../phone.ts"
 import { ConversationSettingsToken } from "../settings.ts"
 import { OutboundVetoes, vetoOf } from "../vetoes.ts"
 
-/** A conversation that was removed; `id` is its own. */
+/** A removed conversation, with the same `id`. */
 interface Removal extends Document {
-  /** Messages of then and before are removed. */
+  /** Messages up to this time are removed. */
   until: string
   expires_at: string
 }
@@ -41,7 +41,7 @@ export const RemovalCollection = defineCollection<Removal>()({
   audit: "none",
 })
 
-/** Providers deliver again for some days. */
+/** Providers repeat deliveries for some days. */
 const keptMs = 30 * 86_400_000
 const page = 200
 
@@ -63,7 +63,7 @@ export class Removals {
     this.#services = services
   }
 
-  /** Stages that a conversation goes, with its messages of `until` and before. */
+  /** Stages the removal of a conversation, with messages up to `until`. */
   stage(work: UnitOfWork, organization: string, channel: Channel, conversation_id: string, until: string): void {
     const expires_at = timestamp(this.#services.clock.now() + keptMs)
     work.in(collections[channel].conversations, organization).remove(conversation_id, { optional: true })
@@ -82,7 +82,7 @@ export class Removals {
     return (await this.#services.store.open(RemovalCollection, organization).get(conversationId))?.until
   }
 
-  /** Removes messages with their files and reports; files first, so that none is left where a node ends. */
+  /** Removes messages with their files and reports. Removes files first, so a stop of the node leaves no orphan file. */
   async purge(organization: string, channel: Channel, conversation_id: string, until: string, signal: AbortSignal): Promise<void> {
     const { store, works, buckets } = this.#services
     const { messages, receipts } = collections[channel]
@@ -102,7 +102,7 @@ export class Removals {
     }
   }
 
-  /** Every conversation with a number, and what the ledgers have of it. May be run again. */
+  /** Removes all conversations with a number and its ledger entries. The call may repeat. */
   async erase(organization: string, address: string, signal: AbortSignal): Promise<void> {
     const { store, clock, works, optOuts, earlierAddresses } = this.#services
     const theirs = { address: writtenAs([address]) }
@@ -121,7 +121,7 @@ export class Removals {
     while (await works.run((work) => earlierAddresses.stageRemoval(work, organization, address))) signal.throwIfAborted()
   }
 
-  /** Removes a message to a person who was erased after it had passed the gate, and before it was stored. */
+  /** Removes a message if its recipient was erased between the gate and the storage. */
   async removeLate(organization: string, channel: Channel, messageId: string, ends: { number: string; address: string }): Promise<void> {
     const { vetoes, works } = this.#services
     const veto = await vetoOf(vetoes, organization, { channel, ...ends, kind: "text", purpose: "service" })
@@ -129,7 +129,7 @@ export class Removals {
     await works.run((work) => work.in(collections[channel].messages, organization).remove(messageId, { optional: true }))
   }
 
-  /** Removes messages from before a time, and conversations that have no others. */
+  /** Removes messages from before a time, and conversations without newer messages. */
   async removeOld(organization: string, before: string, signal: AbortSignal): Promise<void> {
     const { store, works } = this.#services
     for (const channel of channels) {
@@ -145,7 +145,7 @@ export class Removals {
   }
 }
 
-/** Removes all that is kept of a number; may be run again. */
+/** Removes all data of a number. The call may repeat. */
 export type ConversationErasure = (organization: string, address: string, signal: AbortSignal) => Promise<void>
 
 export const ConversationErasure = token<ConversationErasure>("ConversationErasure")
