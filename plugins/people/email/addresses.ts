@@ -1,22 +1,22 @@
-// Mail addresses as people and events give them, taken apart strictly: what is left over, ambiguous or could start a new
-// header is refused. Names may be in any script; the domain is turned to punycode when it is sent.
+// Parses mail addresses from people and events strictly. Rejects extra text, ambiguity and header injection. Names may be in any
+// script. The domain is converted to punycode at sending.
 import { domainToASCII } from "node:url"
 import { z } from "zod"
 import { AppError } from "#core"
 
 export interface MailAddress {
-  /** Empty when none was given. */
+  /** Empty if absent. */
   readonly name: string
   readonly address: string
 }
 
 const controls = /[\p{Cc}\u2028\u2029]/u
 const localPart = /^[^\s"(),:;<>@[\\\]\p{Cc}]{1,64}$/u
-/** `Name <address>`, `"Name" <address>` or the address alone; nothing else, so that no text has two readings. */
+/** Accepts `Name <address>`, `"Name" <address>` or a bare address. Each text has a single reading. */
 const mailbox = /^(?:(?:"(?<quoted>(?:[^"\\]|\\.)*)"\s*|(?<name>[^"<>@:;,\\]*))<(?<bracketed>[^<>]*)>|(?<bare>[^<>\s]+))$/u
 const label = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/i
 
-/** One or more addresses, separated by commas, each `a@b.test` or `Name <a@b.test>`. Throws `invalid_argument` naming the field. */
+/** Parses addresses separated by commas, each `a@b.test` or `Name <a@b.test>`. Throws `invalid_argument` naming the field. */
 export function parseAddresses(text: string, field: string): MailAddress[] {
   if (controls.test(text)) throw bad(field, "a line break or control character in an address")
   if (text.length > 10_000) throw bad(field, "more than 10,000 characters")
@@ -31,7 +31,7 @@ export function parseAddresses(text: string, field: string): MailAddress[] {
   })
 }
 
-/** Cut at commas outside quotes; a quote that nothing closes is a character like others. */
+/** Splits at commas outside quotes. An unclosed quote is an ordinary character. */
 function entriesOf(text: string): string[] {
   const entries: string[] = []
   const closing = text.lastIndexOf('"')
@@ -55,8 +55,8 @@ const spaces = /[\u00A0\u2007\u202F]/g
 const wide = /[\uFF01-\uFF5E]/g
 
 /**
- * Removes characters without a glyph: zero-width spaces, marks of direction, byte order marks, soft hyphens. A no-break space
- * becomes a space, a full-width ＠ or digit the plain character. Texts that people copy hold them.
+ * Removes characters without a glyph: zero-width spaces, direction marks, byte order marks, soft hyphens. Converts a no-break
+ * space to a space, and a full-width ＠ or digit to the plain character. Copied texts contain these characters.
  */
 export function visibleText(text: string): string {
   if (!special.test(text)) return text
@@ -67,7 +67,7 @@ export function visibleText(text: string): string {
     .replaceAll("\uFE6B", "@")
 }
 
-/** The part behind the @, in lower case. */
+/** Returns the part after the @, in lower case. */
 export function domainOf(address: string): string {
   return address.slice(address.lastIndexOf("@") + 1).toLowerCase()
 }
@@ -81,8 +81,8 @@ export function isMailAddress(text: string): boolean {
 }
 
 /**
- * One spelling of an address: lower case, NFC, the domain in punycode, no hidden characters. What stands behind a plus and between dots stays: only the recipient's own
- * server knows whether it means anything.
+ * Normalizes an address: lower case, NFC, the domain in punycode, no hidden characters. Leaves plus suffixes and dots unchanged:
+ * only the recipient's server interprets them.
  */
 export function normalAddress(address: string): string {
   const visible = visibleText(address)
@@ -90,7 +90,7 @@ export function normalAddress(address: string): string {
   return `${visible.slice(0, at).normalize("NFC").toLowerCase()}@${domainToASCII(visible.slice(at + 1)).replace(/\.$/, "")}`
 }
 
-/** Exactly one address; for values that an event supplies, which must not become a list. */
+/** Exactly one address. For values from events, to prevent address lists. */
 export const OneMailAddress = z
   .string()
   .max(500)

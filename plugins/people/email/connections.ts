@@ -1,16 +1,19 @@
-// SMTP connections, pooled by organization. Messages to one recipient domain take at most three quarters of them, so that a
-// domain whose messages hang leaves connections to the others. Pools without messages are closed.
+// SMTP connections, pooled by organization. Messages to one recipient domain use at most three quarters of a pool. A slow domain
+// therefore leaves connections for others. Pools without messages are closed.
 import { AppError, allDone, type Clock } from "#core"
 import { FairLimiter } from "#core/engine"
 
 export interface MailConnectionsArgs {
   readonly url: string
   readonly clock: Clock
-  /** Of one organization. */
+  /** Per organization. */
   readonly maxConnections: number
 }
 
-/** Connections of all organizations, as a multiple of those of one. A quarter is for organizations without a message. */
+/**
+ * Limit of connections for all organizations, as a multiple of an organization's limit. A quarter is reserved for organizations
+ * without a message.
+ */
 const organizations = 2
 const idleMs = 60_000
 
@@ -42,7 +45,7 @@ export class MailConnections {
     this.#all = limiter({ slots, reservedSlots: Math.floor(slots / 4) }, args.clock)
   }
 
-  /** Hands over a pool once the message has a connection. Rejects with the signal's reason if that comes first. */
+  /** Passes a pool to `send` once the message has a connection. Rejects with the signal's reason if the signal aborts first. */
   async use<T>({ organization, domain, signal }: MailTurn, send: (pool: Pool) => Promise<T>): Promise<T> {
     const entry = this.#entry(organization)
     const ends = signal ? { signal } : {}
@@ -90,20 +93,20 @@ export class MailConnections {
 function limiter(options: { slots: number; reservedSlots?: number; keyShare?: number }, clock: Clock): FairLimiter {
   return new FairLimiter({
     ...options,
-    // The jobs that a node holds are bounded, and so are their messages.
+    // A node has a bounded number of jobs, and therefore of messages.
     maxWaiting: Number.POSITIVE_INFINITY,
     refusal: () => new AppError("unavailable", "Too many messages wait for a connection.", { reason: "overloaded" }),
     now: () => clock.monotonic(),
   })
 }
 
-/** What a message carries beside what nodemailer reads. */
+/** Message fields in addition to nodemailer's. */
 export interface Handed {
-  /** Called when all of the message was read to be written to the server. */
+  /** Called after the whole message was read for writing to the server. */
   readonly handedOver?: () => void
 }
 
-/** A command declares the plugin and sends nothing. */
+/** Imported late: a command declares the plugin and sends no mail. */
 async function openPool(url: string, maxConnections: number) {
   const { createTransport } = await import("nodemailer")
   const transporter = createTransport({
@@ -114,7 +117,7 @@ async function openPool(url: string, maxConnections: number) {
     maxRequeues: 0,
     connectionTimeout: 10_000,
     greetingTimeout: 10_000,
-    // As long as a server may take over the end of a message (RFC 5321, 4.5.3.2.6); deadlines of callers come first.
+    // Longest time for a server to confirm a message (RFC 5321, 4.5.3.2.6). Callers have shorter deadlines.
     socketTimeout: 600_000,
   })
   transporter.use("stream", (mail, done) => {

@@ -1,9 +1,12 @@
-// What other plugins have to say of a message right before it is handed to the mail server: who may not be written to, and
-// what the server said of single recipients. Without any, everybody is written to.
+// Guards of other plugins check each message just before the mail server receives it. They withhold recipients and record the
+// server's refusals. Without guards, all recipients receive mail.
 import { defineExtensionPoint, type UnitOfWork } from "#core"
 import type { MailAddress } from "./addresses.ts"
 
-/** Purpose of a message. `notice`: from the service to its operators. `sign_in`: from the service to a person who signs in; no guard withholds or records it. */
+/**
+ * Purpose of a message. `notice`: from the service to its operators. `sign_in`: to a person who signs in. Guards neither withhold
+ * nor record a `sign_in` mail.
+ */
 export type MailCategory = "transactional" | "marketing" | "notice" | "sign_in"
 
 export interface LeavingMail {
@@ -15,12 +18,12 @@ export interface LeavingMail {
 }
 
 export interface Withheld {
-  /** As it is among the recipients. */
+  /** In the spelling of the recipient list. */
   readonly address: string
   readonly reason: string
 }
 
-/** What of a message its recipients see. */
+/** Content visible to the recipients. */
 export interface SentContent {
   readonly from: MailAddress
   readonly to: readonly MailAddress[]
@@ -31,31 +34,37 @@ export interface SentContent {
   readonly at: string
 }
 
-/** What a mail server answered to one recipient. */
+/** A mail server's refusal of a recipient. */
 export interface Refusal {
   readonly address: string
-  /** The enhanced status code (RFC 3463), such as 5.1.1; null where there was none. */
+  /** The enhanced status code (RFC 3463), such as 5.1.1. Null if absent. */
   readonly status: string | null
-  /** False where the server may take it later. */
+  /** False if the server may accept the message later. */
   readonly permanent: boolean
   readonly text: string
 }
 
 export interface MailGuard {
-  /** Where the one recipient of a marketing message unsubscribes; undefined: this guard has no such address. */
+  /** Returns the unsubscribe URL for the single recipient of a marketing message. Undefined if this guard has no URL. */
   unsubscribeUrl?(mail: LeavingMail): Promise<string | undefined>
-  /** Told before the message is handed over. What stands behind the plus of its envelope sender, on a return path, so that bounces name it. */
+  /**
+   * Called before the message is sent. Returns the token after the plus of the envelope sender on a return path. Bounces carry
+   * the token.
+   */
   returnToken?(mail: LeavingMail): Promise<string | undefined>
   withheld(mail: LeavingMail): Promise<readonly Withheld[]>
-  /** Told after the message was handed over, or was not taken at all. Does not throw: a message that left must not be sent again. */
+  /**
+   * Called after the message was sent or refused for all recipients. Does not throw, because a sent message must not be sent
+   * again.
+   */
   refused(mail: LeavingMail, refusals: readonly Refusal[]): Promise<void>
-  /** Called after the message was handed over. Stages the consequences in `work`, or commits them if there is none. Does not throw. */
+  /** Called after the message was sent. Stages the consequences in `work`, or commits them if `work` is absent. Does not throw. */
   sent?(mail: LeavingMail, content: SentContent, work: UnitOfWork | undefined): Promise<void> | void
 }
 
 export const MailGuards = defineExtensionPoint<MailGuard>({ id: "email.guards" })
 
-/** All guards as one. */
+/** Combines all guards. */
 export function combined(guards: readonly MailGuard[]): Required<MailGuard> {
   const first = async (answer: (guard: MailGuard) => Promise<string | undefined> | undefined) => {
     for (const guard of guards) {

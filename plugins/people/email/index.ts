@@ -1,4 +1,4 @@
-// Mail that the service sends: one look, content supplied by the caller, through SMTP or into files.
+// Mail sent by the service: a standard look, content from the caller, delivery through SMTP or into files.
 import { join } from "node:path"
 import { z } from "zod"
 import { Clock, definePlugin, Settings, Store, UnitsOfWork } from "#core"
@@ -47,7 +47,7 @@ export default definePlugin({
   id: "email",
   reasons,
   config: EmailConfig,
-  // Imported only here, so that a running service needs no MJML.
+  // Imported here only. A running service needs no MJML.
   async generates() {
     const { generatedFile, generateParts } = await import("./template/build.ts")
     return [{ file: generatedFile, text: await generateParts() }]

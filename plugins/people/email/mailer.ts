@@ -1,5 +1,5 @@
-// Sends one message: who it is from, to whom, rendered, handed to the transport. A message's id comes from its
-// idempotency key, so a retry carries the same id and mailboxes can tell that it is one message.
+// Sends a message: chooses the sender, parses recipients, renders and passes the mail to the transport. The message id is derived
+// from the idempotency key. A retry has the same id, so mailboxes recognize the duplicate.
 import { createHash } from "node:crypto"
 import { domainToASCII } from "node:url"
 import { AppError, token, type UnitOfWork } from "#core"
@@ -10,45 +10,45 @@ import type { Sender, Senders } from "./senders.ts"
 import { type AttachedFile, DeliveryFailed, type Transport } from "./transport.ts"
 
 export interface MailMessage extends MailContent {
-  /** Id of the organization it is sent for; chooses the sender. Empty for `sign_in`. */
+  /** Id of the sending organization. Chooses the sender. Empty for `sign_in`. */
   readonly organization: string
-  /** One address or a list, as text; each text may hold several, separated by commas. */
+  /** Addresses as a text or a list. Each text may contain several, separated by commas. */
   readonly to: string | readonly string[]
   readonly cc?: string | readonly string[] | undefined
   readonly bcc?: string | readonly string[] | undefined
   readonly reply_to?: string | undefined
-  /** The organization's own domain that it is from, of several; where that is not active, the default sender. */
+  /** The organization's sending domain, if it has several. If the domain is not active, the default sender is used. */
   readonly from_domain?: string
-  /** In place of the sender's own name. */
+  /** Replaces the sender's own name. */
   readonly from_name?: string
-  /** Beside those that every message has; what could begin another one is taken out. */
+  /** Additional headers. Characters that could start another header are removed. */
   readonly headers?: Readonly<Record<string, string>>
   readonly attached?: readonly AttachedFile[]
-  /** `transactional` unless given. */
+  /** Default: `transactional`. */
   readonly category?: MailCategory
-  /** The same for every try of one message. */
+  /** The same for all tries of a message. */
   readonly idempotencyKey: string
-  /** RFC 3339; the same for every try. Names the file in the outbox. */
+  /** RFC 3339. The same for all tries. Part of the file name in the outbox. */
   readonly at: string
   readonly signal?: AbortSignal
-  /** The unit of work that keeps the receipt. The message enters its conversation in the same commit. */
+  /** The unit of work with the receipt. The message enters its conversation in the same commit. */
   readonly work?: UnitOfWork
 }
 
 export interface MailReceipt {
-  /** null where nothing was sent, since every recipient was withheld. */
+  /** Null if all recipients were withheld and no mail was sent. */
   readonly message_id: string | null
   readonly accepted: readonly string[]
-  /** Recipients that the mail server would not take, while it took others. */
+  /** Recipients refused by the mail server while others were accepted. */
   readonly rejected: readonly string[]
-  /** Recipients that may not be written to, and why. */
+  /** Withheld recipients, with the reason. */
   readonly suppressed: readonly Withheld[]
 }
 
 export interface Mailer {
-  /** True if messages become files of the outbox folder and reach nobody by themselves. */
+  /** True if messages become files in the outbox folder. The service does not deliver them. */
   readonly writesOutbox: boolean
-  /** Throws `invalid_argument` for invalid addresses, `unavailable` where a retry makes sense. */
+  /** Throws `invalid_argument` for invalid addresses, and `unavailable` if a retry makes sense. */
   send(message: MailMessage): Promise<MailReceipt>
   close(): Promise<void>
 }
@@ -103,12 +103,12 @@ export function createMailer(senders: Senders, transport: Transport, footer: str
   }
 }
 
-/** The service itself sends what a person needs to sign in. */
+/** Sign-in mail comes from the service itself. */
 async function senderOf(senders: Senders, { category, organization, from_domain }: MailMessage): Promise<Sender> {
   return category === "sign_in" ? senders.service : await senders.senderOf(organization, from_domain)
 }
 
-/** Each address once. Throws `invalid_argument`. */
+/** Returns each address once. Throws `invalid_argument`. */
 function recipientsOf(message: MailMessage, category: MailCategory) {
   const to = addressesOf(message.to, "to")
   const seen = new Set(to.map(({ address }) => address.toLowerCase()))

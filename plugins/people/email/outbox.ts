@@ -1,12 +1,12 @@
-// The default transport: each message a file under <data_dir>/outbox, for development and for those who collect mail
-// there. A file appears whole or not at all, and a retry writes the same file.
+// The default transport: writes each message to a file under <data_dir>/outbox. For development, and for programs that collect
+// mail. Files appear atomically. A retry writes the same file.
 import { createHash } from "node:crypto"
 import { mkdir, open, rename, rm } from "node:fs/promises"
 import { join } from "node:path"
 import { asNodemailer, type FinishedMail, type Transport } from "./transport.ts"
 
 export function outboxTransport(folder: string): Transport {
-  // Loaded with the first message: commands declare the plugin and send nothing.
+  // Loaded with the first message: commands declare the plugin and send no mail.
   let composer: ReturnType<typeof openComposer> | undefined
   return {
     isOutbox: true,
@@ -41,7 +41,7 @@ async function openComposer() {
   return createTransport({ streamTransport: true, buffer: true, newline: "windows" })
 }
 
-/** Sorts by time; the rest of the name is the message's identity. */
+/** The name starts with the time for sorting. The remainder identifies the message. */
 function fileNameOf(mail: Pick<FinishedMail, "at" | "messageId">): string {
   const time = mail.at.replace(/[^0-9TZ.]/g, "").replace(".", "")
   return `${time}-${createHash("sha256").update(mail.messageId).digest("hex").slice(0, 16)}.eml`

@@ -1,16 +1,16 @@
-// A message of several recipients of whom the server puts some off: who has it is kept, so that the retry goes to the
-// others alone, and nobody gets it twice or not at all.
+// Tracks a message with several recipients if the server accepts only some for now. The retry goes to the remaining recipients.
+// Each recipient gets the message exactly once.
 import { type Clock, type Document, defineCollection, type Store, timestamp, type UnitsOfWork } from "#core"
 import { normalAddress } from "./addresses.ts"
 import { type Delivery, DeliveryFailed, type Transport } from "./transport.ts"
 
 interface PartialDelivery extends Document {
-  /** Spelled normally. */
+  /** Normalized addresses. */
   accepted: string[]
   expires_at: string
 }
 
-/** `id` is the Message-ID, which a message keeps over its tries. */
+/** `id` is the Message-ID, the same for all tries. */
 export const PartialDeliveryCollection = defineCollection<PartialDelivery>()({
   name: "partial_deliveries",
   scope: "global",
@@ -20,7 +20,7 @@ export const PartialDeliveryCollection = defineCollection<PartialDelivery>()({
   audit: "none",
 })
 
-/** Longer than any message is retried. */
+/** Longer than the retries of any message. */
 const keptMs = 30 * 86_400_000
 
 export interface PartialDeliveryServices {
@@ -57,7 +57,7 @@ export function resuming(transport: Transport, { store, work, clock }: PartialDe
   }
 }
 
-/** Where somebody has the message already, a refusal of all others does not make it one that was refused. */
+/** If some recipients already have the message, a refusal of all others does not count as a failed message. */
 async function delivered(deliver: () => Promise<Delivery>, someHaveIt: boolean): Promise<Delivery> {
   try {
     return await deliver()

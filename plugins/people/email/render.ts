@@ -1,15 +1,15 @@
-// Content becomes a message: subject, HTML in the standard look, and plain text that says the same. The caller supplies
-// values only; no value can bring markup, a header or a script along.
+// Renders content to a message: subject, HTML in the standard look, and equivalent plain text. The caller supplies values only. A
+// value cannot inject markup, headers or scripts.
 import { linkifyit } from "linkify-it"
 import parts from "./template/parts.generated.json" with { type: "json" }
 
 export interface MailContent {
-  /** The heading when absent or empty. */
+  /** Default: the heading. */
   readonly subject?: string | undefined
   readonly heading: string
   readonly intro?: string | undefined
   readonly fields?: readonly { readonly label: string; readonly value: string }[] | undefined
-  /** Left out when `url` is not an http(s) URL; see `buttonUrl`. */
+  /** Left out unless `url` is an http(s) URL. See `buttonUrl`. */
   readonly button?: { readonly label: string; readonly url: string } | undefined
 }
 
@@ -19,13 +19,13 @@ export interface RenderedMail {
   readonly text: string
 }
 
-/** Characters of one value, and of all values of a mail together; what is longer is cut. */
+/** Limits in characters, for a value and for all values of a mail together. Longer text is cut. */
 const maxValue = 20_000
 const maxContent = 200_000
-/** Characters of a mail that are searched for links: the search is the slow part, and senders choose the text. */
+/** Limit in characters of the link search. The search is slow, and senders choose the text. */
 const maxSearched = 10_000
 
-/** `unsubscribeUrl`: shown below the footer. */
+/** `unsubscribeUrl` appears below the footer. */
 export function renderMail(content: MailContent, footer: string, unsubscribeUrl?: string): RenderedMail {
   const heading = oneLine(content.heading)
   const subject = oneLine(content.subject ?? "", 250) || oneLine(content.heading, 250) || footer
@@ -67,7 +67,7 @@ export function renderMail(content: MailContent, footer: string, unsubscribeUrl?
   return { subject, html, text: `${paragraphs.filter((paragraph) => paragraph !== "").join("\n\n")}\n` }
 }
 
-/** The URL a button may lead to; undefined for anything but http(s). */
+/** Returns the URL of a button, or undefined for other schemes than http(s). */
 export function buttonUrl(text: string): string | undefined {
   const url = safeUrl(text.trim())
   return url && !url.startsWith("mailto:") ? url : undefined
@@ -77,7 +77,7 @@ function fieldHtml({ label, value }: { label: string; value: string }, valueHtml
   return fill(parts.field, { label: escapeHtml(label), value: value ? valueHtml(value) : "&mdash;" })
 }
 
-/** One pass: what a value holds is never looked at for places again. */
+/** A single pass: placeholders inside values are not replaced. */
 function fill(part: string, values: Readonly<Record<string, string>>): string {
   return part.replace(/%%([a-z_]+)%%/g, (_place, name: string) => {
     const value = values[name]
@@ -86,7 +86,7 @@ function fill(part: string, values: Readonly<Record<string, string>>): string {
   })
 }
 
-/** Header-safe: line breaks and control characters become one space. */
+/** Header-safe: replaces line breaks and control characters by a space. */
 function oneLine(text: string, length = 500): string {
   return text
     .slice(0, 4 * length)
@@ -105,8 +105,8 @@ function block(text: string, most = maxValue): string {
   return clean.length > most ? `${clean.slice(0, most).toWellFormed()}…` : clean.toWellFormed()
 }
 
-// Text as it arrived becomes HTML: everything escaped, and web addresses, mail addresses and international phone
-// numbers in it clickable. Nothing but http, https, mailto and tel becomes a link.
+// Converts plain text to HTML: escapes the text and links web addresses, mail addresses and international phone numbers. Links
+// use http, https, mailto and tel only.
 
 const links = linkifyit({ fuzzyLink: true, fuzzyEmail: true, fuzzyIP: false, urlAuth: true, maxLength: 2_048 })
   .add("ftp:", null)
@@ -121,12 +121,12 @@ function escapeHtml(text: string): string {
   return text.replace(/[&<>"']/g, (character) => entities[character] ?? "")
 }
 
-/** Escaped, with line breaks kept and nothing clickable. */
+/** Escaped text with line breaks and without links. */
 function plainHtml(text: string): string {
   return escapeHtml(text).replace(/\r?\n|\r/g, "<br>")
 }
 
-/** Escaped, with line breaks kept. */
+/** Escaped text with line breaks and links. */
 export function linkedHtml(text: string): string {
   let html = ""
   let done = 0
@@ -139,7 +139,7 @@ export function linkedHtml(text: string): string {
   return (html + withPhones(text.slice(done))).replace(/\r?\n|\r/g, "<br>")
 }
 
-/** The URL in its normal form, when a click on it does no more than open a page or a new message. */
+/** Returns the normalized URL if a click only opens a page or a new message. */
 function safeUrl(text: string): string | undefined {
   if (text.length > 2_048 || !URL.canParse(text)) return undefined
   const url = new URL(text)

@@ -1,17 +1,17 @@
-// Who a message is from. The configured sender unless a plugin (one that knows an organization's verified domains)
-// chooses another.
+// The sender of a message: the configured sender, unless a plugin chooses another. An example is a verified domain of the
+// organization.
 import { defineExtensionPoint, token } from "#core"
 import type { MailAddress } from "./addresses.ts"
 
 export interface Sender {
   readonly from: MailAddress
   readonly reply_to?: readonly MailAddress[]
-  /** A return path: who bounces go to, with the token of the message behind a plus; the From address unless given. */
+  /** The return path for bounces, with the message's token after a plus. Default: the From address. */
   readonly envelope_from?: string
   readonly dkim?: DkimKey
 }
 
-/** What mail is signed with (RFC 6376). */
+/** The key for mail signatures (RFC 6376). */
 export interface DkimKey {
   readonly domain: string
   readonly selector: string
@@ -22,13 +22,13 @@ export interface DkimKey {
 /** Returns undefined to leave the choice to an earlier plugin. */
 export type ChooseSender = (organization: string, domain?: string) => Promise<Sender | undefined>
 
-/** Later items are asked first. */
+/** Later items come first. */
 export const SenderChoices = defineExtensionPoint<ChooseSender>({ id: "email.senders" })
 
 export interface Senders {
   /** The sender of the service's own mail. */
   readonly service: Sender
-  /** `domain`: the one of the organization's domains to send from. */
+  /** `domain`: the organization's domain for the sender. */
   senderOf(organization: string, domain?: string): Promise<Sender>
 }
 

@@ -1,6 +1,6 @@
-// Mail over SMTP, connections pooled. A failure says whether the server refused permanently (5xx about the message or its
-// recipients), something that may pass stood in the way, or nobody knows: the server was handed the whole message and did
-// not say what became of it. SMTP has no way to ask, so such a message is not sent again by itself.
+// Mail over pooled SMTP connections. A failure is permanent (5xx about the message or its recipients), temporary or unknown. The
+// outcome is unknown if the server received the whole message and did not confirm. SMTP has no status query, so the service does
+// not retry these messages automatically.
 import type { SendMailOptions } from "nodemailer"
 import { AppError, type Clock } from "#core"
 import { type CallOutcome, type Destinations, systemClock } from "#core/engine"
@@ -9,14 +9,14 @@ import { type Handed, MailConnections } from "./connections.ts"
 import type { Refusal } from "./guards.ts"
 import { asNodemailer, type Delivery, DeliveryFailed, type FinishedMail, type Transport } from "./transport.ts"
 
-/** Characters of an answer that are kept. */
+/** Limit of a stored server answer, characters. */
 const maxAnswer = 500
 
 export interface SmtpOptions {
   readonly clock?: Clock
-  /** At once, of one organization. */
+  /** Concurrent connections per organization. */
   readonly maxConnections?: number
-  /** Pauses mail to a server that does not answer. */
+  /** Pauses mail to an unresponsive server. */
   readonly destinations?: Destinations
 }
 
@@ -50,7 +50,7 @@ export function smtpTransport(url: string, { clock = systemClock, maxConnections
   }
 }
 
-/** Only silence says that the server hangs. A connection that the server closed early says nothing. */
+/** Only a timeout indicates an unresponsive server. An early close proves no hang. */
 function outcomeOf(error: unknown, signal: AbortSignal | undefined): CallOutcome {
   if (signal?.aborted) return signal.reason instanceof AppError && signal.reason.code === "deadline_exceeded" ? "silent" : "unknown"
   const { cause } = error as { cause?: { code?: unknown; responseCode?: unknown } }

@@ -1,4 +1,4 @@
-// What a transport is handed: a finished message, addresses taken apart. Both transports build the MIME text alike.
+// Input of a transport: a finished message with parsed addresses. Both transports build the same MIME text.
 import type { SendMailOptions } from "nodemailer"
 import { AppError } from "#core"
 import type { OutgoingCapture } from "#core/engine"
@@ -7,9 +7,9 @@ import type { Refusal } from "./guards.ts"
 import type { Sender } from "./senders.ts"
 
 export interface FinishedMail extends Pick<Sender, "dkim" | "envelope_from"> {
-  /** Id of the organization that sends. */
+  /** Id of the sending organization. */
   readonly organization?: string
-  /** Who it goes to now, where others of the recipients have it already. */
+  /** Recipients of this try, if others already have the message. */
   readonly envelope_to?: readonly string[]
   readonly from: MailAddress
   readonly to: readonly MailAddress[]
@@ -23,7 +23,7 @@ export interface FinishedMail extends Pick<Sender, "dkim" | "envelope_from"> {
   readonly messageId: string
   /** RFC 3339. */
   readonly at: string
-  /** Where a POST unsubscribes the recipient at once. */
+  /** A POST to this URL unsubscribes the recipient at once. */
   readonly unsubscribeUrl?: string | undefined
   readonly headers?: Readonly<Record<string, string>> | undefined
   readonly attached?: readonly AttachedFile[] | undefined
@@ -35,16 +35,16 @@ export interface AttachedFile {
   readonly content: Uint8Array
 }
 
-/** On each message: what receives mail knows by it what the service itself has sent. */
+/** A header on each message. Incoming mail with this header came from the service itself. */
 export const ownHeader = "X-Millrace-Sent"
 
 export interface Delivery {
   readonly accepted: readonly string[]
-  /** Of recipients that the server would not take while it took others. */
+  /** Refused recipients, if the server accepted others. */
   readonly refusals: readonly Refusal[]
 }
 
-/** A message that the server took for nobody, with what it said of single recipients. */
+/** A message refused for all recipients, with the refusals. */
 export class DeliveryFailed extends AppError {
   readonly refusals: readonly Refusal[]
 
@@ -55,18 +55,18 @@ export class DeliveryFailed extends AppError {
 }
 
 export interface Transport {
-  /** Messages become files; somebody else passes them on. */
+  /** True if messages become files and another program delivers them. */
   readonly isOutbox?: true
-  /** Resolves when the message is somewhere that outlives this process. */
+  /** Resolves after the message is stored outside this process. */
   deliver(mail: FinishedMail, signal: AbortSignal | undefined): Promise<Delivery>
   close(): Promise<void>
 }
 
-/** What is signed where it is there (RFC 6376 section 5.4.1), and what RFC 8058 section 4 adds. */
+/** Signed headers if present (RFC 6376 section 5.4.1), with the additions of RFC 8058 section 4. */
 const signedHeaders =
   "From:Sender:Reply-To:Subject:Date:Message-ID:To:Cc:MIME-Version:Content-Type:Content-Transfer-Encoding:Auto-Submitted:List-Unsubscribe:List-Unsubscribe-Post"
 
-/** RFC 2369, and RFC 8058 where the address is one of HTTPS. The address is not to be folded or encoded. */
+/** Headers of RFC 2369, and of RFC 8058 for an HTTPS URL. The URL is neither folded nor encoded. */
 function unsubscribeHeaders(url: string | undefined): Record<string, string | { prepared: boolean; value: string }> {
   if (url === undefined) return {}
   const oneClick = url.startsWith("https:") ? { "List-Unsubscribe-Post": "List-Unsubscribe=One-Click" } : {}
@@ -120,7 +120,7 @@ function envelopeOf({ envelope_from, envelope_to, from, to, cc, bcc }: FinishedM
   return { from: envelope_from ?? from.address, to: [...(envelope_to ?? [...to, ...cc, ...bcc].map(({ address }) => address))] }
 }
 
-/** The transport of a service that is tried out or tested: messages are handed over finished, and nothing is sent. */
+/** Transport for rehearsals and tests: captures finished messages and sends no mail. */
 export function capturedTransport(capture: OutgoingCapture): Transport {
   return {
     async deliver({ from, to, cc, bcc, replyTo, subject, text, html, messageId, at }, signal) {

@@ -1,5 +1,5 @@
-// Compiles message.mjml into parts.generated.json, so that a running service needs no MJML. Run as a program it writes the
-// file; a test compares it with what is committed.
+// Compiles message.mjml into parts.generated.json, so a running service needs no MJML. As a program it writes the file. A test
+// compares the file with the committed version.
 import { readFileSync, writeFileSync } from "node:fs"
 import { fileURLToPath } from "node:url"
 import mjml2html from "mjml"
@@ -8,10 +8,10 @@ export const generatedFile = fileURLToPath(new URL("./parts.generated.json", imp
 
 const sourceFile = fileURLToPath(new URL("./message.mjml", import.meta.url))
 
-/** Inner parts first, so that an outer one holds the place of an inner one and not its text. */
+/** Inner parts first. An outer part then contains the placeholder of the inner part instead of its text. */
 const partNames = ["intro", "field", "fields", "button"] as const
 
-/** The text of parts.generated.json. Throws with every problem that MJML found. */
+/** Returns the text of parts.generated.json. Throws with all problems found by MJML. */
 export async function generateParts(): Promise<string> {
   const { html, errors } = await mjml2html(readFileSync(sourceFile, "utf8"), { validationLevel: "strict", fonts: {} })
   if (errors.length > 0) throw new Error(errors.map((error) => error.formattedMessage).join("\n"))
