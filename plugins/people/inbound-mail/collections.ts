@@ -1,4 +1,4 @@
-// Mail as the SMTP server accepted it: one document for each delivery and receiving domain, in the domain's organization.
+// Mail accepted by the SMTP server: a document per delivery and receiving domain, in the domain's organization.
 import { type Document, defineCollection, derivedUuid } from "#core"
 import type { MailRoute } from "../sending-domains/index.ts"
 import { normalAddress } from "./conversations/conversations.ts"
@@ -13,9 +13,9 @@ export interface StoredMail extends Document {
   size: number
   /** Key of the raw message in the organization's bucket. */
   raw_key: string
-  /** The name of the handler that took it; null until then. */
+  /** Name of the handler. Null until handled. */
   handled_by: string | null
-  /** Identifies the message by what its author wrote. Absent for mail of earlier versions. */
+  /** Identifies the message by its author's content. Absent for mail of earlier versions. */
   content_key?: string
   /** Identifies the client, the envelope sender and the signatures. */
   source_key?: string
@@ -25,9 +25,9 @@ export interface StoredMail extends Document {
   event_recipients?: string[]
   /** Id of the mail with the same message in a conversation. Absent for the first mail. */
   same_as?: string
-  /** Id of the commit in which leads were last told of its author: they are not where it was removed. */
+  /** Id of the last commit with a report of the author to the leads. The report fails if the conversation was removed. */
   told_in?: string
-  /** UUIDv7: of the event that pipelines make of it. */
+  /** UUIDv7 of the resulting pipeline event. */
   event_id: string
 }
 
@@ -48,7 +48,7 @@ export function mailId({ organization, domain, kind }: MailRoute, identity: read
 /** Deliveries of one message to one domain. Later ones may repeat an event. */
 export const maxDeliveries = 200
 
-/** Returns the recipients of several deliveries, each in its one spelling. */
+/** Returns the normalized recipients of several deliveries. */
 export function recipientsOf(mails: readonly Pick<StoredMail, "envelope">[]): Set<string> {
   return new Set(mails.flatMap(({ envelope }) => envelope.recipients.map(normalAddress)))
 }

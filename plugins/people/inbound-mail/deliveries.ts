@@ -1,12 +1,12 @@
-// Several deliveries of one message: to other recipients, or from other clients.
-// The conversation has the message once. An event goes to each recipient once. An authenticated delivery counts even if an
-// unauthenticated one came first, because anybody can forge the headers and the text of a message.
+// Several deliveries of a message: to other recipients, or from other clients. The conversation has the message once. An event
+// goes to each recipient once. An authenticated delivery counts even after an unauthenticated delivery. Anyone can forge the
+// headers and the text of a message.
 import { Postponed, type Store } from "#core"
 import { InboundMailCollection, maxDeliveries, recipientsOf, type StoredMail } from "./collections.ts"
 import { normalAddress } from "./conversations/conversations.ts"
 import type { Authentication } from "./parse/authentication.ts"
 
-/** Time until the job looks again for the earlier deliveries. */
+/** Time until the job checks again for the earlier deliveries. */
 const waitMs = 500
 /** A delivery stops waiting for earlier ones after this time. */
 const maxWaitMs = 600_000
@@ -14,11 +14,11 @@ const maxWaitMs = 600_000
 export interface Standing {
   /** Recipients without an equally authenticated delivery. */
   readonly recipients: readonly string[]
-  /** The mail with the same message in a conversation; undefined if this delivery is the first. */
+  /** The mail with the same message in a conversation. Undefined for the first delivery. */
   readonly same: StoredMail | undefined
 }
 
-/** Compares a delivery with the earlier ones. Throws `Postponed` until those are handled. */
+/** Compares a delivery with the earlier ones. Throws `Postponed` until the earlier deliveries are handled. */
 export async function standingOf(store: Store, organization: string, mail: StoredMail, now: number): Promise<Standing> {
   const { content_key, envelope } = mail
   if (content_key === undefined || mail.id === content_key) return { recipients: envelope.recipients, same: undefined }
@@ -35,7 +35,7 @@ export async function standingOf(store: Store, organization: string, mail: Store
   }
 }
 
-/** True if receivers take the author's domain for the sender. */
+/** Returns true if receivers may trust the author's domain. */
 export function isAuthenticated({ dmarc, spf, dkim }: Pick<Authentication, "dmarc" | "spf" | "dkim">): boolean {
   return dmarc === "pass" || (dmarc === "none" && (spf === "pass" || dkim === "pass"))
 }

@@ -1,10 +1,10 @@
-// Removing every mail to and from a person who was erased: their conversation, what they wrote in others, and the raw messages.
+// Removes all mail to and from an erased person: their conversation, their messages in other conversations, and the raw messages.
 import { type Deps, type Document, type Filter, Store, token, UnitsOfWork } from "#core"
 import { Buckets } from "../../data/buckets/index.ts"
 import { InboundMailCollection } from "./collections.ts"
 import { ConversationCollection, MessageCollection } from "./conversations/collections.ts"
 
-/** Removes all that is kept of an address in its one spelling; may be run again. */
+/** Removes all data of a normalized address. The call may repeat. */
 export type MailErasure = (organization: string, address: string, signal: AbortSignal) => Promise<void>
 
 export const MailErasure = token<MailErasure>("MailErasure")
@@ -14,7 +14,7 @@ const page = 200
 export const mailErasureNeeds = { store: Store, works: UnitsOfWork, buckets: Buckets }
 
 export function mailErasure({ store, works, buckets }: Deps<typeof mailErasureNeeds>): MailErasure {
-  /** Pages of what matches until nothing does; `remove` must have it match no more. */
+  /** Processes matching documents in pages. `remove` must make its page stop matching. */
   async function drain<D extends Document>(find: () => Promise<D[]>, remove: (found: D[]) => Promise<void>, signal: AbortSignal) {
     for (let found = await find(); found.length > 0; found = await find()) {
       signal.throwIfAborted()
@@ -24,7 +24,7 @@ export function mailErasure({ store, works, buckets }: Deps<typeof mailErasureNe
 
   return async (organization, address, signal) => {
     const [mails, messages, conversations] = [InboundMailCollection, MessageCollection, ConversationCollection]
-    /** Of a received message the raw one goes first, so that none is left where a node ends. */
+    /** Removes raw messages first, so a stop of the node leaves no orphan file. */
     async function removeMessages(ids: readonly string[]): Promise<void> {
       const own = await store.open(mails, organization).find({ id: { $in: [...ids] } }, { limit: ids.length })
       const repeated = await store.open(mails, organization).find({ same_as: { $in: [...ids] } })
@@ -52,7 +52,7 @@ export function mailErasure({ store, works, buckets }: Deps<typeof mailErasureNe
       signal,
     )
     await removeAll({ "from.address": address })
-    // Taken, and not handled yet.
+    // Accepted mail without a handler yet.
     await drain(
       () => store.open(mails, organization).find({ "envelope.from": address }, { limit: page }),
       (found) => removeMessages(found.map(({ id }) => id)),

@@ -1,4 +1,4 @@
-// The extension point of received mail. A plugin that takes bounces or complaint reports extends it:
+// The extension point for received mail. A plugin for bounces or complaint reports extends it:
 //
 //   extend: [[MailHandlers, {
 //     name: "bounces",
@@ -7,34 +7,34 @@
 //     async handle(mail, work) { … },
 //   }]]
 //
-// Only the first handler that claims a mail handles it. `handle` runs in a job,
-// after the mail is on disk: what it stages is committed together with the mark that the mail is handled, so once; where
-// it throws, the job tries again. Mail that nobody claims becomes a message of a conversation; on a return path it ends.
+// Only the first handler that claims a mail handles it. `handle` runs in a job, after the mail is on disk.
+// The job commits the staged writes together with the mark of the handled mail, so exactly once. If `handle` throws, the job retries.
+// Unclaimed mail becomes a message of a conversation. On a return path unclaimed mail is dropped.
 import { defineExtensionPoint, type UnitOfWork } from "#core"
 import type { MailRoute } from "../sending-domains/index.ts"
 import type { Authentication } from "./parse/authentication.ts"
 import type { MailContent } from "./parse/content.ts"
 
 export interface MailRecipient {
-  /** As the client gave it; the domain in any case and form. */
+  /** As sent by the client. The domain may have any case and form. */
   readonly address: string
   readonly localPart: string
   readonly route: MailRoute
 }
 
 export interface MailEnvelope {
-  /** Empty for the null sender, which bounces have. */
+  /** Empty for the null sender of bounces. */
   readonly from: string
-  /** Those recipients alone that the route is for. */
+  /** Only the recipients of the route. */
   readonly recipients: readonly string[]
   readonly remote_address: string
-  /** What the client called itself. */
+  /** The client's name for itself. */
   readonly helo: string
   readonly tls: boolean
 }
 
 export interface ReceivedMail {
-  /** UUID; the same at each try. */
+  /** UUID, the same at each try. */
   readonly id: string
   readonly route: MailRoute
   readonly envelope: MailEnvelope
@@ -42,13 +42,16 @@ export interface ReceivedMail {
   readonly received_at: string
   readonly content: MailContent
   readonly authentication: Authentication
-  /** The message as it came, with `Return-Path` and `Received` in front. */
+  /** The original message, with `Return-Path` and `Received` in front. */
   raw(): Promise<Uint8Array>
 }
 
 export interface MailHandler {
   readonly name: string
-  /** Whether to take mail for an address on a return path (`bounce.<domain>`); what no handler accepts is refused at RCPT. */
+  /**
+   * Returns true to accept mail for an address on a return path (`bounce.<domain>`). Without a handler, the server refuses the
+   * recipient at RCPT.
+   */
   accepts?(recipient: MailRecipient): boolean
   claims(mail: ReceivedMail): boolean
   handle(mail: ReceivedMail, work: UnitOfWork): Promise<void>
@@ -59,12 +62,12 @@ export const MailHandlers = defineExtensionPoint<MailHandler>({ id: "inbound-mai
 interface MailAuthor {
   readonly address: string
   readonly name: string
-  /** When it was received, RFC 3339. */
+  /** Time of receipt, RFC 3339. */
   readonly at: string
 }
 
-/** Runs in the job of a mail, which may run again. `stage` adds to what it commits, and refuses it where the mail was removed. */
+/** Runs in the job of a mail and may repeat. `stage` adds to the job's commit, and fails the commit if the mail was removed. */
 export type AuthorFollower = (organization: string, author: MailAuthor, stage: (work: UnitOfWork) => void) => Promise<void>
 
-/** Receivers of the authors of mail. Mail that its author's domain disowns, and mail of programs, has no author. */
+/** Receivers of mail authors. Quarantined mail and mail of programs have no author. */
 export const MailAuthors = defineExtensionPoint<AuthorFollower>({ id: "inbound-mail.authors" })

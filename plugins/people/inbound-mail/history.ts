@@ -1,4 +1,4 @@
-// Mail to and from people: for who tells everything that happened with them.
+// Mail to and from people, for the lead timeline.
 import { type Document, type Json, type Store, token } from "#core"
 import { ConversationCollection, MessageCollection, type StoredMessage } from "./conversations/collections.ts"
 
@@ -11,13 +11,13 @@ export interface MailStep extends Document {
 
 export interface MailHistoryQuery {
   readonly organization: string
-  /** In their one spelling. */
+  /** Normalized addresses. */
   readonly emails: readonly string[]
   readonly limit: number
   readonly after?: readonly [string, string]
 }
 
-/** The newest messages with these addresses, by `at` and `id` descending. */
+/** Returns the newest messages with these addresses, by `at` and `id` descending. */
 export type MailHistory = (query: MailHistoryQuery) => Promise<MailStep[]>
 
 export const MailHistory = token<MailHistory>("MailHistory")

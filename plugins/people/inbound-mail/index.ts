@@ -1,4 +1,4 @@
-// Mail that the service receives: an SMTP server for the domains that receive, and what is done with each message.
+// Incoming mail: an SMTP server for the receiving domains, and the handling of each message.
 import { Clock, definePlugin, Ids, injected, JobQueue, Log, RateLimiter, Store, token, UnitsOfWork } from "#core"
 import { Metrics, Pauses } from "#core/engine"
 import { EventPipelines } from "../../capture/pipelines/index.ts"
@@ -30,7 +30,7 @@ export { type AuthorFollower, MailAuthors, type MailHandler, MailHandlers, type 
 export { MailHistory } from "./history.ts"
 export { headersOf, type MailContent } from "./parse/content.ts"
 
-/** The SMTP server, for tests: where it listens. */
+/** The SMTP server. Tests read its port. */
 export const InboundMailServer = token<MailServer>("InboundMailServer")
 
 export default definePlugin({

@@ -1,4 +1,4 @@
-// What is done with mail once it is on disk, so that a crash after the 250 loses none.
+// Jobs for stored mail. The mail is on disk before the 250, so a crash loses no mail.
 import { z } from "zod"
 import { Clock, defineJob, jobRef, Store, type UnitOfWork, UnitsOfWork } from "#core"
 import { Buckets } from "../../data/buckets/index.ts"
@@ -57,7 +57,7 @@ export const processJob = defineJob(processRef, {
       recipients.length === 0 ? { handled_by: "duplicate", stage: () => undefined } : await handle({ handlers, ...services }, mail, same)
     const change = { handled_by, authenticated, event_recipients: [...recipients], ...(same && { same_as: same.id }) }
     await works.retryConflicts(async (work) => {
-      // An erasure, or another node whose lease ran out, may come first.
+      // An erasure, or another node after a lost lease, may come first.
       if ((await store.open(InboundMailCollection, organization).get(mail_id))?.handled_by !== null) return
       await stage(work)
       work.in(InboundMailCollection, organization).update(mail_id, { $set: change }, { where: { handled_by: null } })
@@ -70,7 +70,7 @@ type HandleServices = Parameters<typeof receiving>[0] & { readonly handlers: rea
 
 interface Handling {
   readonly handled_by: string
-  /** May run again after a conflict. */
+  /** May repeat after a conflict. */
   readonly stage: (work: UnitOfWork) => Promise<void> | void
 }
 

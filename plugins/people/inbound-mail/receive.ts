@@ -1,4 +1,4 @@
-// A received mail that no handler claims: a message of a conversation.
+// Handles received mail without a claiming handler: the mail becomes a message of a conversation.
 import type { UnitOfWork } from "#core"
 import { InboundMailCollection } from "./collections.ts"
 import type { StoredMessage } from "./conversations/collections.ts"
@@ -17,7 +17,7 @@ interface ReceiveServices {
   readonly authors: readonly AuthorFollower[]
 }
 
-/** Makes its author a lead. Returns the function that stages the message with its forward and events. */
+/** Reports the author as a lead. Returns a function that stages the message with its forward and events. */
 export async function receiving(
   { conversations, forwarding, feeding, authors }: ReceiveServices,
   mail: ReceivedMail,
@@ -27,7 +27,7 @@ export async function receiving(
   const { message_id, to, cc, subject, text, attachments, references } = content
   const inbound = inboundOf(mail)
   const forward = await forwarding.plan(mail, { from, inbound })
-  // A person who is erased meanwhile is not made a lead again.
+  // Keeps people erased meanwhile from becoming leads again.
   const stage = (staged: UnitOfWork) => staged.in(InboundMailCollection, route.organization).update(id, { $set: { told_in: staged.id } })
   if (!inbound.quarantined && !inbound.automatic)
     for (const follow of authors) await follow(route.organization, { ...from, at: received_at }, stage)
@@ -54,7 +54,7 @@ export async function receiving(
   }
 }
 
-/** Stages the events of a message that another delivery has put into its conversation. */
+/** Stages the events of a message already received through another delivery. */
 export async function receiveAgain({ feeding }: Pick<ReceiveServices, "feeding">, mail: ReceivedMail, work: UnitOfWork): Promise<void> {
   await feeding.plan(work, mail, { inbound: inboundOf(mail) })
 }

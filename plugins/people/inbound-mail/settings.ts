@@ -1,4 +1,4 @@
-// What an operator sets of the SMTP server.
+// Operator settings of the SMTP server.
 import { z } from "zod"
 
 const dayMs = 86_400_000

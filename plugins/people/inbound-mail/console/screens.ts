@@ -1,4 +1,4 @@
-// Received mail, which the screens of conversations show.
+// Received mail. The conversation screens show it.
 import type { Contribution } from "#console"
 
 export default {

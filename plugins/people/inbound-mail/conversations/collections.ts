@@ -1,18 +1,18 @@
-// Conversations by mail: one for each address that the organization's domains hear from, with its messages both ways.
+// Conversations by mail, one per remote address, with messages in both directions.
 import { type Document, defineCollection, derivedUuid } from "#core"
 import type { Authentication } from "../parse/authentication.ts"
 import type { MailAddress, MailAttachment } from "../parse/content.ts"
 
 export interface StoredConversation extends Document {
-  /** The other side, in its one spelling. */
+  /** Normalized address of the other side. */
   address: string
   name: string
-  /** Of the first message. */
+  /** Subject of the first message. */
   subject: string
-  /** The sending domain that it was last written to. */
+  /** The sending domain of the last message to the other side. */
   domain: string
   message_count: number
-  /** Whether the other side has written. */
+  /** True if the other side has written. */
   answered: boolean
   last_message_at: string
   last_direction: StoredMessage["direction"]
@@ -25,7 +25,7 @@ export interface StoredConversation extends Document {
 export interface StoredMessage extends Document {
   conversation_id: string
   direction: "inbound" | "outbound"
-  /** With angle brackets; empty where it has none. */
+  /** With angle brackets. Empty if absent. */
   message_id: string
   from: MailAddress
   to: MailAddress[]
@@ -33,20 +33,20 @@ export interface StoredMessage extends Document {
   subject: string
   text: string
   attachments: MailAttachment[]
-  /** When it was received, or sent. */
+  /** Time received or sent. */
   at: string
-  /** What the author says; null where it says nothing. */
+  /** The author's Date. Null if absent. */
   dated: string | null
-  /** Of an inbound message. */
+  /** Set for an inbound message. */
   inbound: {
     domain: string
     authentication: Omit<Authentication, "signed_by"> & { signed_by: string[] }
-    /** DMARC fails, and the author's domain asks for such mail not to be taken for its own. */
+    /** True if DMARC fails and the policy of the author's domain asks receivers to distrust the mail. */
     quarantined: boolean
-    /** Written by a program, or asks for no automatic answer. */
+    /** True if a program wrote the mail, or the mail asks for no automatic answer. */
     automatic: boolean
     problem: string
-    /** What became of forwarding it; null where nobody is named to forward to. */
+    /** Outcome of forwarding. Null if no forwarding address is set. */
     forward: Forward | null
   } | null
 }
@@ -54,7 +54,7 @@ export interface StoredMessage extends Document {
 export interface Forward {
   state: "queued" | "sent" | "suppressed" | "failed" | "skipped"
   to: string
-  /** Why it was skipped or failed; empty otherwise. */
+  /** Reason for the skip or failure. Empty otherwise. */
   reason: string
 }
 

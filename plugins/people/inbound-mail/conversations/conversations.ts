@@ -1,4 +1,4 @@
-// Puts messages into conversations: by the messages that they answer, else by the address of the other side.
+// Assigns messages to conversations: by the referenced messages, else by the address of the other side.
 import { domainToASCII } from "node:url"
 import { Clock, changesOf, type Deps, defineChannel, derivedUuid, Live, Store, timestamp, type UnitOfWork } from "#core"
 import { ConversationCollection, conversationId, MessageCollection, type StoredConversation, type StoredMessage } from "./collections.ts"
@@ -12,11 +12,11 @@ export const conversationsChannel = defineChannel({
 const maxPreview = 200
 
 export type NewMessage = Omit<StoredMessage, "id" | "conversation_id"> & {
-  /** Of an inbound message; an outbound one is told by its Message-ID. */
+  /** Set for an inbound message. An outbound message is identified by its Message-ID. */
   readonly id?: string
   /** Message-IDs, nearest first. */
   readonly references: readonly string[]
-  /** The sending domain that it went to or came from. */
+  /** The sending domain of either direction. */
   readonly domain: string
 }
 
@@ -28,7 +28,7 @@ export class Conversations {
     this.#services = services
   }
 
-  /** Stages a message once; one that another puts into the conversation meanwhile has the commit `aborted`. */
+  /** Stages a message once. The commit fails with `aborted` if the message enters the conversation concurrently. */
   async add(work: UnitOfWork, organization: string, { references, domain, ...given }: NewMessage): Promise<StoredMessage> {
     const messages = this.#services.store.open(MessageCollection, organization)
     const id = given.id ?? derivedUuid("outbound mail", organization, given.message_id)
@@ -96,7 +96,7 @@ export class Conversations {
   }
 }
 
-/** One address, one spelling: lower case, NFC, the domain in punycode. */
+/** Normalizes an address: lower case, NFC, the domain in punycode. */
 export function normalAddress(address: string): string {
   const at = address.lastIndexOf("@")
   const domain = address.slice(at + 1)

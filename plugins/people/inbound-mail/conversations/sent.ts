@@ -1,5 +1,5 @@
-// Keeps sent mail as a message of the conversation with its recipient, so that the reply finds the conversation.
-// The receipt of the mail and the job below are one commit: a kill or a full disk loses neither.
+// Adds sent mail to the conversation with its recipient, so the reply finds the conversation. The receipt of the mail and the job
+// below are one commit. Neither a kill nor a full disk loses them.
 import { z } from "zod"
 import { defineJob, derivedUuid, type JobQueue, jobRef, type Logger, type UnitOfWork, UnitsOfWork } from "#core"
 import type { MailGuard } from "../../email/index.ts"
@@ -19,7 +19,7 @@ const keepSentRef = jobRef(
     at: z.string(),
   }),
   {
-    /** A store without room answers so for hours. */
+    /** A full store refuses writes for hours. */
     retry: { max_attempts: 100, initial_delay_ms: 1_000, factor: 2, max_delay_ms: 300_000 },
   },
 )
@@ -35,13 +35,13 @@ export function keepSentGuard({ queue, works, log }: GuardDeps): MailGuard {
     withheld: async () => [],
     refused: async () => undefined,
     async sent({ organization, category, messageId: message_id }, { from, to, cc, subject, text, at }, work) {
-      // A mail to several people becomes a conversation with each person who answers.
+      // A mail to several people becomes a conversation with each person upon their answer.
       if (category === "notice" || to.length !== 1) return
       const id = derivedUuid("keep sent mail", organization, message_id)
       const payload = { message_id, from, to: [...to], cc: [...cc], subject, text, at }
       const stage = (staged: UnitOfWork) => queue.enqueue(staged, keepSentRef, payload, { organization, id })
       if (work) return void stage(work)
-      // The mail has left, so a failure must not send it again.
+      // The mail was sent, so a failure must not send it again.
       await works.run(stage).catch((err: unknown) => log.error({ err, message_id }, "a sent mail could not be put into its conversation"))
     },
   }

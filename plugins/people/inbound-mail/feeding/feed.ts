@@ -1,4 +1,4 @@
-// Gives received mail to the pipelines that take their events from it: one event for each mail and pipeline.
+// Feeds received mail to pipelines with mail as their source: an event per mail and pipeline.
 import { z } from "zod"
 import { defineJob, derivedUuid, type JobQueue, type Json, jobRef, Store, token, type UnitOfWork } from "#core"
 import { PipelineEngine, PipelineSource } from "#core/engine"
@@ -10,7 +10,7 @@ import type { ReceivedMail } from "../handlers.ts"
 import { originOf } from "../origin/mail-origin.ts"
 import { headersOf } from "../parse/content.ts"
 
-/** Pipelines of an organization that one mail is given to. */
+/** Pipelines per mail and organization. */
 const maxPipelines = 50
 
 const feedRef = jobRef("inbound_mail.feed", z.object({ organization: z.string(), mail_id: z.string(), pipeline_id: z.string() }))
@@ -24,7 +24,7 @@ export class Feeding {
     this.#pipelines = pipelines
   }
 
-  /** Stages an event for each active pipeline. Skips answers of programs and the service's own mail, which could go round. */
+  /** Stages an event for each active pipeline. Skips automatic answers and the service's own mail, because both could loop. */
   async plan(work: UnitOfWork, mail: ReceivedMail, { inbound }: Pick<StoredMessage, "inbound">): Promise<void> {
     if (inbound?.quarantined || originOf(mail) === "answer" || headersOf(mail.content, ownHeader.toLowerCase()).length > 0) return
     const { id } = mail
@@ -53,7 +53,7 @@ export const feedJob = defineJob(feedRef, {
   },
 })
 
-/** What pipelines see of a mail. */
+/** Returns the pipeline payload of a mail. */
 function eventOf(message: StoredMessage, { envelope, event_recipients, domain }: StoredMail): Json {
   const { authentication, automatic = false, problem = "" } = message.inbound ?? {}
   const { spf = "none", dkim = "none", dmarc = "none" } = authentication ?? {}

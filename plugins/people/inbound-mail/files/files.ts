@@ -1,5 +1,5 @@
-// Files of received messages: the message as it came, and its attachments, which are taken out of it when they are read.
-// That is done one at a time, in a thread of its own, so that no download holds up what comes in.
+// Files of received messages: the raw message, and attachments extracted at each read. Reads run in sequence in a separate
+// thread, so a download does not delay incoming mail.
 
 import { createHmac } from "node:crypto"
 import { AppError, Clock, defineRoute, type Store, sameBytes, token, Vault } from "#core"
@@ -22,7 +22,7 @@ interface FilesServices {
 }
 
 const dayMs = 86_400_000
-/** Downloads that wait for each other. */
+/** Limit of waiting downloads. */
 const maxWaiting = 8
 
 export class MailFiles {
@@ -38,12 +38,12 @@ export class MailFiles {
     return this.#services.parser.stop()
   }
 
-  /** When the message as it came is removed. */
+  /** Expiry of the raw message. */
   keptUntil({ received_at }: Pick<StoredMail, "received_at">): number {
     return Date.parse(received_at) + this.#services.keepDays * dayMs
   }
 
-  /** Throws `not_found` where it is not there any more, `unavailable` where too many are read at once. */
+  /** Throws `not_found` if the file was removed, and `unavailable` under too many reads. */
   async read(file: FileRef): Promise<MailFile> {
     if (this.#waiting >= maxWaiting) {
       const message = `${maxWaiting} files of messages are being read; try again in a moment.`
@@ -62,7 +62,7 @@ export class MailFiles {
     const attachment = message?.attachments[Number(part)]
     const body = attachment && (await this.#services.parser.attachment(raw, Number(part)))
     if (!body) throw gone()
-    // Not as what its author calls it, which a browser might show.
+    // Hides the author's media type. A browser might display the file.
     return { fileName: attachment.filename || `attachment-${Number(part) + 1}`, contentType: "application/octet-stream", body }
   }
 
@@ -87,28 +87,29 @@ function gone(): AppError {
 interface FileRef {
   readonly organization: string
   readonly mail: string
-  /** `message`, or the place of an attachment in the message. */
+  /** `message`, or the index of an attachment in the message. */
   readonly part: string
 }
 
 /**
- * Links to the files of a received message: whose message it is, which file, and until when, under a MAC by a key that only the service has.
+ * Signed links to the files of a received message. The MAC covers organization, message, file and expiry, under a key of the
+ * service.
  */
 const filePath = "/v1/email-files/{organization}/{mail}/{part}"
 export const macPurpose = "files of received mail"
 
-/** Path and query; `expiresAt` in whole seconds since the epoch. */
+/** Returns path and query. `expiresAt`: whole seconds since the epoch. */
 export function linkTo(macKey: Buffer, { organization, mail, part }: FileRef, expiresAt: number): string {
   const signature = mac(macKey, { organization, mail, part }, String(expiresAt)).toString("base64url")
   return `/v1/email-files/${organization}/${mail}/${part}?expires=${expiresAt}&signature=${signature}`
 }
 
-/** The signature is looked at first: a forged one learns nothing of times. */
+/** Checks the signature first. A forged link gets no information about expiry. */
 function checkLink(macKey: Buffer, file: FileRef, query: URLSearchParams, now: number): "valid" | "expired" | "forged" {
   const expires = query.get("expires") ?? ""
   const signature = query.get("signature") ?? ""
   const given = Buffer.from(signature, "base64url")
-  // Re-encoding refuses other spellings of the same bytes.
+  // Encoding again rejects other spellings of the same bytes.
   if (given.toString("base64url") !== signature || !sameBytes(given, mac(macKey, file, expires))) return "forged"
   return Number(expires) * 1_000 > now ? "valid" : "expired"
 }
@@ -117,7 +118,7 @@ function mac(macKey: Buffer, { organization, mail, part }: FileRef, expires: str
   return createHmac("sha256", macKey).update([organization, mail, part, expires].join("\n")).digest()
 }
 
-/** What a link to a file of a received message answers: a download, never something that a browser shows. */
+/** Route behind a file link. The answer is always a download, so a browser does not display the file. */
 export const readFile = defineRoute({
   name: "email_conversations.read_file",
   summary: "Download a file of a received message by a signed link.",
@@ -147,7 +148,7 @@ export const readFile = defineRoute({
   },
 })
 
-/** RFC 6266: plain ASCII for old clients, the true name beside it. */
+/** RFC 6266: plain ASCII for old clients, plus the original name. */
 function attachmentNamed(fileName: string): string {
   const encoded = encodeURIComponent(fileName).replace(/['()*]/g, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`)
   return `attachment; filename="${fileName.replace(/[^\x20-\x7e]|["\\%]/g, "_")}"; filename*=UTF-8''${encoded}`

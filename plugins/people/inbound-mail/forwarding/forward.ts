@@ -1,5 +1,5 @@
-// Hands a received mail on to the mailbox that its domain names. It leaves as a mail of the domain's own, signed as such,
-// so that SPF, DKIM and DMARC pass; the author is in Reply-To, and the message as it came is attached.
+// Forwards received mail to the mailbox of its domain. The mail comes from the domain and carries its signature, so SPF, DKIM and
+// DMARC pass. The author is in Reply-To, and the original message is attached.
 import { z } from "zod"
 import { AppError, type Deps, defineJob, derivedUuid, JobQueue, type Json, jobRef, RateLimiter, Store, type UnitOfWork } from "#core"
 import { Buckets } from "../../../data/buckets/index.ts"
@@ -17,7 +17,7 @@ const maxText = 20_000
 const forwardRef = jobRef("inbound_mail.forward", z.object({ organization: z.string(), mail_id: z.string() }))
 
 interface ForwardingServices extends Deps<typeof Forwarding.inject> {
-  /** Messages a minute for each organization. */
+  /** Messages per minute for each organization. */
   readonly limit: number
 }
 
@@ -29,7 +29,7 @@ export class Forwarding {
     this.#services = services
   }
 
-  /** Decides whether a mail is forwarded, and counts it. Returns null if its domain forwards to nobody. */
+  /** Decides whether to forward a mail, and counts against the limit. Returns null if the domain has no forwarding address. */
   async plan(mail: ReceivedMail, message: Pick<StoredMessage, "from" | "inbound">): Promise<Forward | null> {
     const to = await this.#services.routes.forwardTo(mail.route)
     if (to === "") return null
@@ -55,7 +55,7 @@ export class Forwarding {
     return allowed ? "" : "too_many"
   }
 
-  /** Sends what was planned; the same message however often it is tried. */
+  /** Sends the planned forward. All tries send the same message. */
   async send(work: UnitOfWork, organization: string, mailId: string, signal: AbortSignal): Promise<void> {
     const { store, mailer } = this.#services
     const message = await store.open(MessageCollection, organization).get(mailId)
@@ -63,7 +63,8 @@ export class Forwarding {
     const forward = message?.inbound?.forward
     if (!message || !mail || forward?.state !== "queued") return
     const raw = await this.#raw(organization, mail)
-    // Encoded in base64 then, as a message may not be (RFC 2046 section 5.2.1): servers refuse longer lines.
+    // As an octet stream the attachment is encoded in base64. RFC 2046 section 5.2.1 forbids base64 for a message, and servers
+    // refuse long lines.
     const media_type = hasLongLine(raw) ? "application/octet-stream" : "message/rfc822"
     const { message_id } = await mailer.send({
       ...contentOf(message, mail),
@@ -115,7 +116,7 @@ function contentOf({ from, to, cc, subject, text, inbound, dated }: StoredMessag
   }
 }
 
-/** Bytes of a line, without its end (RFC 5322 section 2.1.1). */
+/** Bytes of a line without its end (RFC 5322 section 2.1.1). */
 const maxLine = 998
 
 function hasLongLine(raw: Uint8Array): boolean {
@@ -136,7 +137,7 @@ function headersFor({ from, message_id }: StoredMessage): Record<string, string>
 }
 
 export const forwardJob = defineJob(forwardRef, {
-  // The key is the domain that the mail is forwarded to.
+  // The key is the target domain.
   slots: 32,
   limitsKeys: true,
   summary: "Forwards a received mail to the mailbox of its domain.",

@@ -1,4 +1,4 @@
-// Listing and reading conversations by mail.
+// Operations to list and read conversations by mail.
 import { z } from "zod"
 import { AppError, defineList, defineOperation, Pager, pageInput, resultOf, Store, Timestamp, Uuid } from "#core"
 import { ConversationCollection, MessageCollection, type StoredConversation, type StoredMessage } from "../conversations/collections.ts"
@@ -90,7 +90,7 @@ function shownMessage({ organization_id: _organization, conversation_id: _conver
   return rest
 }
 
-/** Mail that left makes a conversation. */
+/** Setup of an example: a sent mail creates a conversation. */
 export const written = {
   pipeline: {
     operation: "event_pipelines.create",

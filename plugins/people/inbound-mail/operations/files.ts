@@ -1,4 +1,4 @@
-// The files of a received message, each with a link that downloads it for a while.
+// Lists the files of a received message, each with a temporary download link.
 import { z } from "zod"
 import { AppError, Clock, defineOperation, PublicUrl, resultOf, Store, Timestamp, timestamp, Uuid, Vault } from "#core"
 import { InboundMailCollection } from "../collections.ts"

@@ -1,6 +1,6 @@
-// Subjects of automatic replies: the prefixes that Exchange, Outlook and other mail programs use, by language.
+// Subjects of automatic replies: prefixes of Exchange, Outlook and other mail programs, by language.
 
-/** "Automatic reply" with a colon. People do not write these. */
+/** "Automatic reply" with a colon. People do not write these phrases. */
 const automaticReply = [
   "automatic reply",
   "automatic response",
@@ -67,7 +67,7 @@ const automaticReply = [
   "מענה אוטומטי",
 ]
 
-/** Absence. People write these as well, so that another sign is needed. */
+/** Absence. People write these phrases as well, so another sign is required. */
 const absence = [
   "auto",
   "out of office",
@@ -111,7 +111,7 @@ const absence = [
   "부재중",
 ]
 
-/** Tags that gateways put in front, such as [EXT]. */
+/** Leading tags of gateways, such as [EXT]. */
 const tags = /^(?:\[[^[\]]{0,40}\]\s*)+/
 
 function startingWith(words: readonly string[], end: string): RegExp {
@@ -121,7 +121,7 @@ function startingWith(words: readonly string[], end: string): RegExp {
 const isReply = startingWith(automaticReply, ":")
 const isAbsence = startingWith(absence, "(?::|$)")
 
-/** Returns `reply` for the prefix of an automatic reply, `absence` for a subject that people write too. */
+/** Returns `reply` for the prefix of an automatic reply, and `absence` for a subject with a possible human author. */
 export function replySubject(subject: string): "reply" | "absence" | undefined {
   const plain = subject.slice(0, 300).normalize("NFKC").toLowerCase().replace(/\s+/g, " ").trim().replace(tags, "")
   if (isReply.test(plain)) return "reply"

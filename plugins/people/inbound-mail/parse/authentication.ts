@@ -1,19 +1,19 @@
-// Whether a message is from whom it says: SPF, DKIM and DMARC by mailauth, with answers from the service's own DNS.
+// Authenticates the sender with SPF, DKIM and DMARC. Uses mailauth and the service's own DNS lookups.
 import { authenticate } from "mailauth"
 import type { DnsAnswer } from "../../sending-domains/index.ts"
 
-/** What DNS is asked for one message at most; a message of many signatures is not checked further. */
+/** Limit of DNS lookups per message. Further signatures are not checked. */
 const maxLookups = 50
 
 export interface Authentication {
   /** `none`, `pass`, `fail`, `softfail`, `neutral`, `temperror`, `permerror`. */
   readonly spf: string
-  /** `pass` where any signature of the author's domain passes; of several others the first result. */
+  /** `pass` if any signature of the author's domain passes. Otherwise the first result. */
   readonly dkim: string
   readonly dmarc: string
-  /** What the author's domain asks for where DMARC fails: `none`, `quarantine`, `reject`; empty without a policy. */
+  /** Policy of the author's domain for failed DMARC: `none`, `quarantine`, `reject`. Empty without a policy. */
   readonly policy: string
-  /** Domains whose signatures pass. */
+  /** Domains with a valid signature. */
   readonly signed_by: readonly string[]
   /** Value of `Authentication-Results` (RFC 8601). */
   readonly header: string
@@ -22,9 +22,9 @@ export interface Authentication {
 export interface Origin {
   readonly ip: string
   readonly helo: string
-  /** Of the envelope. */
+  /** The envelope sender. */
   readonly sender: string
-  /** Who checks. */
+  /** Host name of the checking server. */
   readonly mta: string
 }
 
@@ -38,7 +38,7 @@ export async function authenticationOf(raw: Uint8Array, { ip, helo, sender, mta 
   const signatures = dkim.results.slice(0, 20)
   const passing = signatures.filter(({ status }) => status.result === "pass")
   const verdict = dmarc || undefined
-  // Without one author whose domain could be asked (RFC 9989 section 11.5).
+  // The message lacks a single author domain (RFC 9989 section 11.5).
   const suspicious = dmarcSkipReason !== undefined
   return {
     spf: spf ? spf.status.result : "none",
@@ -59,7 +59,7 @@ function resultsIn(headers: string): string {
     .toWellFormed()
 }
 
-/** Answers as node's resolver gives them, which mailauth expects. */
+/** Converts answers to the form of Node's resolver, as mailauth expects. */
 function boundedResolver(ask: AskDns) {
   let asked = 0
   return async (name: string, type: string): Promise<string[][] | string[]> => {

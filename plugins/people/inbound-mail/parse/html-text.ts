@@ -1,4 +1,4 @@
-// What HTML says, as text: for messages that have no text of their own.
+// Converts HTML to text, for messages without a text part.
 import { type DefaultTreeAdapterMap, parse } from "parse5"
 
 type Node = DefaultTreeAdapterMap["node"]
@@ -31,7 +31,7 @@ const blocks = new Set([
 
 export function textOfHtml(html: string): string {
   const texts: string[] = []
-  // A list in place of recursion, since a message may nest elements as deep as it likes.
+  // A list instead of recursion: a message may nest elements without limit.
   const open: (Node | string)[] = [parse(html)]
   for (let node = open.pop(); node !== undefined; node = open.pop()) {
     if (typeof node === "string") texts.push(node)

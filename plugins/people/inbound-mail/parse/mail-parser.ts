@@ -1,5 +1,5 @@
-// Takes messages apart in threads of their own, which are replaced where a message takes too long or too much memory.
-// There are several, since one that waits for slow DNS is not to hold up the others.
+// Parses messages in worker threads. A thread is replaced if a message exceeds the time or memory limit. Several threads keep a
+// message with slow DNS from delaying others.
 import { AppError, allDone, type Clock, token } from "#core"
 import { ConfinedThread, OnDemand, PeerLost } from "#core/engine"
 import type { DnsAnswer, Lookup } from "../../sending-domains/index.ts"
@@ -23,13 +23,13 @@ export interface ParsedMail {
 }
 
 const memory = { maxOldGenerationSizeMb: 384, maxYoungGenerationSizeMb: 32, stackSizeMb: 4 }
-/** Milliseconds of the system clock: a thread works in real time. DNS has time-outs of its own. */
+/** Milliseconds of the system clock, because a thread works in real time. DNS has its own time-outs. */
 const parseMs = 20_000
 const checkMs = 20_000
 
 const unchecked: Authentication = { spf: "temperror", dkim: "temperror", dmarc: "temperror", policy: "", signed_by: [], header: "" }
 
-/** Threads; the second and those after it are started when those before them are busy. */
+/** Limit of threads. A further thread starts when all others are busy. */
 export const maxThreads = 4
 
 export class MailParser {
@@ -39,12 +39,12 @@ export class MailParser {
     this.#threads = Array.from({ length: threads }, () => new ParserThread(lookup, clock, mta))
   }
 
-  /** Never throws for what the message holds. */
+  /** Does not throw on any message content. */
   parse(raw: Uint8Array, origin: Omit<Origin, "mta">): Promise<ParsedMail> {
     return this.#free().parse(raw, origin)
   }
 
-  /** What an attachment holds, by its place; undefined where it cannot be read. */
+  /** Returns the content of an attachment by index, or undefined if unreadable. */
   attachment(raw: Uint8Array, index: number): Promise<Uint8Array | undefined> {
     return this.#free().attachment(raw, index)
   }
@@ -64,11 +64,11 @@ class ParserThread {
   readonly #mta: string
   readonly #lookup: Lookup
   readonly #threads: OnDemand<ConfinedThread>
-  /** Of the message in hand. It stays valid if the check of the message fails. */
+  /** Content of the current message. Remains valid if the authentication check fails. */
   #content: MailContent | undefined
   #cancelDeadline: () => void = () => undefined
   #turn: Promise<unknown> = Promise.resolve()
-  /** Messages that wait for it or are in it. */
+  /** Messages in progress or waiting for this thread. */
   waiting = 0
 
   constructor(lookup: Lookup, clock: Clock, mta: string) {
@@ -80,7 +80,7 @@ class ParserThread {
   parse(raw: Uint8Array, origin: Omit<Origin, "mta">): Promise<ParsedMail> {
     return this.#inTurn(async () => {
       const checked = await this.#ask<Partial<ParsedMail>>({ kind: "parse", raw, origin: { ...origin, mta: this.#mta } })
-      // Loaded for the first such message: the charsets are large.
+      // Imported on first use, because the charsets are large.
       const content = this.#content ?? (await (await import("./read-content.ts")).headersAlone(raw, "too_complex"))
       return { content, authentication: checked?.authentication ?? unchecked }
     })
@@ -90,7 +90,7 @@ class ParserThread {
     return this.#inTurn(async () => (await this.#ask<{ bytes?: Uint8Array }>({ kind: "attachment", raw, index }))?.bytes)
   }
 
-  /** Callers are served in turn. */
+  /** Runs calls in sequence. */
   #inTurn<T>(run: () => Promise<T>): Promise<T> {
     this.waiting++
     const done = this.#turn.then(run).finally(() => this.waiting--)
@@ -102,7 +102,7 @@ class ParserThread {
     return this.#threads.stop(new AppError("unavailable", "The service is stopping.", { reason: "stopping" }))
   }
 
-  /** Returns undefined if the message ended the thread. */
+  /** Returns undefined if the message terminated the thread. */
   #ask<Answer>(request: object): Promise<Answer | undefined> {
     this.#content = undefined
     return this.#threads.use(async (thread) => {

@@ -1,5 +1,5 @@
-// The thread in which messages are taken apart and checked, one at a time. What it cannot do in time or memory ends it,
-// and not the service. DNS is asked through the service.
+// Worker thread: parses and authenticates messages, one at a time. Exceeding time or memory ends the thread instead of the
+// service. DNS lookups go through the service.
 import { parentPort } from "node:worker_threads"
 import { type AskDns, authenticationOf } from "./authentication.ts"
 import type { FromThread, ToThread } from "./mail-parser.ts"
@@ -16,7 +16,7 @@ const ask: AskDns = (name, type) =>
     say({ kind: "ask", question: lastQuestion, name, type })
   })
 
-// A message that cannot be read ends the thread. Its parent then reads the headers alone.
+// An unreadable message ends the thread. Its parent then reads the headers alone.
 parentPort?.on("message", (message: ToThread) => {
   take(message).catch((error: unknown) => {
     setImmediate(() => {

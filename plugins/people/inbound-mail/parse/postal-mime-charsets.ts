@@ -1,5 +1,6 @@
-// Lets postal-mime decode texts and headers with our charsets. It has no option for that, so that the methods of its nodes are
-// replaced: `feed` keeps the raw header lines, `processHeaders` reads them again, `getTextContent` decodes a body.
+// Makes postal-mime decode texts and headers with our charsets. The library has no option for charsets, so this file replaces
+// methods of its nodes. The method `feed` stores the raw header lines, `processHeaders` decodes them again, `getTextContent`
+// decodes a body.
 import PostalMime, { type Email, type PostalMimeOptions } from "postal-mime"
 import { decodeText } from "./charset/decode.ts"
 import { readableFields } from "./charset/header-fields.ts"
@@ -14,12 +15,12 @@ interface MimeNode {
   getTextContent(): string
 }
 
-/** Labels that a message names, of bodies and encoded words. */
+/** Limit of charset labels taken from bodies and encoded words. */
 const maxHints = 5
 const hintBytes = 65_536
 
 const rawLines = new WeakMap<MimeNode, Uint8Array[]>()
-/** Of the message that is parsed. One thread parses one message at a time. */
+/** Hints of the current message. A thread parses one message at a time. */
 let hints: readonly string[] = []
 
 function replaceMethods(): void {
@@ -54,7 +55,7 @@ replaceMethods()
 
 export async function parseMessage(raw: Uint8Array, options: PostalMimeOptions): Promise<Email> {
   const given = hintsIn(raw)
-  // The parser reads the message within this turn, except for the waits between its parts.
+  // The parser reads the message within this turn, except for waits between its parts.
   hints = given
   return await PostalMime.parse(raw, options)
 }

@@ -1,4 +1,4 @@
-// Takes a message apart with postal-mime, within bounds, and keeps of it what MailContent says.
+// Parses a message with postal-mime within bounds, and converts the result to MailContent.
 import type { Address, Attachment, Email } from "postal-mime"
 import { decodeText } from "./charset/decode.ts"
 import type { MailAddress, MailContent } from "./content.ts"
@@ -8,7 +8,7 @@ import { parseMessage } from "./postal-mime-charsets.ts"
 
 const maxNesting = 30
 const maxHeadersBytes = 512 * 1_024
-/** Lines that could begin a part. */
+/** Lines with the form of a part boundary. */
 const maxBoundaryLines = 10_000
 const maxParts = 200
 const maxHeaders = 500
@@ -18,7 +18,7 @@ const maxText = 256 * 1_024
 const maxHtml = 512 * 1_024
 const maxReportText = 64 * 1_024
 
-/** Never throws for what the message holds. */
+/** Does not throw on any message content. */
 export async function readContent(raw: Uint8Array): Promise<MailContent> {
   try {
     if (boundaryLinesOf(raw) > maxBoundaryLines) return await headersAlone(raw, "too_complex")
@@ -29,7 +29,10 @@ export async function readContent(raw: Uint8Array): Promise<MailContent> {
   }
 }
 
-/** What an attachment holds, by its place in `attachments`; undefined where the message cannot be taken apart, or has none there. */
+/**
+ * Returns the content of an attachment by its index in `attachments`. Returns undefined if parsing fails or the index does not
+ * exist.
+ */
 export async function readAttachment(raw: Uint8Array, index: number): Promise<Uint8Array | undefined> {
   if (boundaryLinesOf(raw) > maxBoundaryLines) return undefined
   const part = (await parse(raw).catch(() => undefined))?.attachments[index]
@@ -40,7 +43,7 @@ function parse(raw: Uint8Array): Promise<Email> {
   return parseMessage(raw, { maxNestingDepth: maxNesting, maxHeadersSize: maxHeadersBytes, forceRfc822Attachments: true })
 }
 
-/** The headers without those that say how the body is to be read. */
+/** Reads the headers alone. Removes the headers about the body's type and encoding first. */
 export async function headersAlone(raw: Uint8Array, problem: MailContent["problem"]): Promise<MailContent> {
   const text = Buffer.from(headerSectionOf(raw)).toString("latin1")
   const plain = text.replace(/^content-(?:type|transfer-encoding):.*(?:\r?\n[ \t].*)*/gim, "X-Unread: 1")
@@ -74,7 +77,7 @@ function contentOf(mail: Email, problem: MailContent["problem"]): MailContent {
   return problem === "" && isBroken(content) ? { ...content, problem: "undecodable" } : content
 }
 
-/** True if a character of a text could not be decoded. */
+/** Returns true if a text contains an undecodable character. */
 function isBroken({ subject, text, from, to, cc, attachments }: MailContent): boolean {
   const texts = [
     subject,
@@ -87,7 +90,7 @@ function isBroken({ subject, text, from, to, cc, attachments }: MailContent): bo
 
 function reportOf(mail: Email, headers: MailContent["headers"]): MailContent["report"] {
   const type = headers.find(({ key }) => key === "content-type")?.value ?? ""
-  // Some servers put their report into another kind of multipart.
+  // Some servers put their report into another multipart type.
   const holdsReport = mail.attachments.some((part) => /^message\/(?:(?:global-)?delivery-status|feedback-report)$/.test(mediaTypeOf(part)))
   if (!holdsReport && !/^\s*multipart\/report\b/i.test(type)) return undefined
   const [, quoted, plain = ""] = /;\s*report-type\s*=\s*(?:"([^"]*)"|([^\s;"]+))/i.exec(type) ?? []
@@ -123,7 +126,7 @@ function dateOf(text: string | undefined): string {
   return Number.isFinite(time) && time > 0 && time < 4e12 ? new Date(time).toISOString() : ""
 }
 
-/** Left by a cut in the middle of a character. */
+/** Remainder of a cut in the middle of a character. */
 const halfCharacter = /[\ud800-\udbff]$/
 
 function line(text: string, length: number): string {

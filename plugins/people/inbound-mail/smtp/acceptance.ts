@@ -1,4 +1,4 @@
-// Decides about recipients, and keeps a message on disk before the client is told that it was taken.
+// Checks recipients, and stores a message on disk before the client receives the 250.
 import { AppError, type Clock, derivedUuid, type Ids, type JobQueue, type Store, timestamp, type UnitsOfWork } from "#core"
 import { networkOf, type Pauses } from "#core/engine"
 import type { Buckets } from "../../../data/buckets/index.ts"
@@ -12,10 +12,10 @@ import type { Settings } from "../settings.ts"
 import { type SmtpLimits, SmtpRefusal } from "./limits.ts"
 
 const maxHeaderBytes = 256 * 1_024
-/** Received headers of a message; RFC 5321 section 6.3 ends loops by their count. */
+/** Limit of Received headers. RFC 5321 section 6.3 detects loops by their number. */
 const maxHops = 50
 const dayMs = 86_400_000
-/** Tries to store a message while other deliveries of it are stored. */
+/** Tries to store a message under concurrent deliveries of the same message. */
 const maxAttempts = 10
 
 interface AcceptanceServices {
@@ -32,7 +32,7 @@ interface AcceptanceServices {
   readonly settings: Settings
 }
 
-/** One SMTP transaction. */
+/** An SMTP transaction. */
 interface Delivery {
   readonly envelope: MailEnvelope
   readonly content: string
@@ -51,7 +51,7 @@ export class Acceptance {
     this.#services = services
   }
 
-  /** The route of an address; throws the refusal where there is none. */
+  /** Returns the route of an address. Throws a refusal if no route exists. */
   async route(address: string): Promise<MailRoute> {
     const at = address.lastIndexOf("@")
     const [localPart, host] = [address.slice(0, at), address.slice(at + 1)]
@@ -65,7 +65,7 @@ export class Acceptance {
     return route
   }
 
-  /** The postmaster of the service itself (RFC 5321 section 4.5.1), without a domain or at the server's own name. */
+  /** Returns true for the service's own postmaster (RFC 5321 section 4.5.1): without a domain or at the server's own name. */
   #isPostmaster(address: string): boolean {
     const [localPart = "", host] = address.toLowerCase().split("@")
     return localPart === "postmaster" && (host === undefined || host === this.#services.settings.hostname.toLowerCase())
@@ -77,7 +77,7 @@ export class Acceptance {
     throw new SmtpRefusal(450, "4.1.1", "No domain of the service receives mail yet; try again later")
   }
 
-  /** Resolves once the message is on disk for every recipient. Throws the refusal of what is not taken. */
+  /** Resolves once the message is on disk for all recipients. Throws a refusal if the message is not accepted. */
   async take(raw: Buffer<ArrayBuffer>, envelope: MailEnvelope): Promise<void> {
     const section = headerSectionOf(raw)
     if (hasBareNewline(raw))
@@ -90,7 +90,7 @@ export class Acceptance {
     await this.#keep(raw, { envelope, content, source })
   }
 
-  /** Stores the message for the recipients without it. Two deliveries at once are stored one after the other. */
+  /** Stores the message for recipients without a stored copy. Concurrent deliveries are stored one after the other. */
   async #keep(raw: Buffer, delivery: Delivery): Promise<void> {
     const counted = new Set<string>()
     for (let attempt = 1; ; attempt++) {
@@ -176,7 +176,7 @@ export class Acceptance {
   }
 }
 
-/** What a server adds in front (RFC 5321 section 4.4); values that clients gave are cut to what cannot end a line. */
+/** Returns the trace headers of a server (RFC 5321 section 4.4). Removes line-ending characters from client values. */
 function traceOf({ id, envelope, received_at }: StoredMail, hostname: string): Buffer {
   const plain = (text: string) => text.replace(/[^\x21-\x7e]|[()<>\\;]/g, "?").slice(0, 300)
   const date = new Date(received_at).toUTCString().replace("GMT", "+0000")

@@ -1,4 +1,4 @@
-// Limits of one client, of an organization and of all clients: connections, messages and bytes a minute, and memory.
+// Limits per client, per organization and for all clients: connections, messages and bytes per minute, and memory.
 import type { RateLimiter } from "#core"
 import { networkOf } from "#core/engine"
 import type { Settings } from "../settings.ts"
@@ -13,7 +13,7 @@ export class SmtpLimits {
     this.#limiter = limiter
   }
 
-  /** A permit of the client's, to be given back when its connection closes. */
+  /** Acquires a connection permit for the client. Release the permit when the connection closes. */
   async connect(address: string): Promise<() => void> {
     const limit = this.#settings.max_connections_per_address
     const release = await this.#limiter.acquire({ id: `inbound-mail-connections:${networkOf(address)}`, limit })
@@ -21,21 +21,21 @@ export class SmtpLimits {
     throw new SmtpRefusal(421, "4.7.0", `More than ${limit} connections from ${address}; close one first`)
   }
 
-  /** Counts a message of the client's; throws beyond the limit. */
+  /** Counts a message of the client. Throws beyond the limit. */
   async message(address: string): Promise<void> {
     const limit = this.#settings.messages_per_minute_per_address
     const { allowed } = await this.#limiter.consume([{ id: `inbound-mail:${networkOf(address)}`, limit }])
     if (!allowed) throw new SmtpRefusal(450, "4.7.1", `More than ${limit} messages a minute from ${address}; try again later`)
   }
 
-  /** Counts the bytes of a message of the client's; throws if earlier ones have used up the limit. */
+  /** Counts the bytes of a client's message. Throws if earlier messages used up the limit. */
   async bytes(address: string, size: number): Promise<void> {
     const limit = this.#settings.bytes_per_minute_per_address
     const { allowed } = await this.#limiter.consume([{ id: `inbound-mail-bytes:${networkOf(address)}`, limit, cost: size }])
     if (!allowed) throw new SmtpRefusal(450, "4.7.1", `More than ${limit} bytes a minute from ${address}; try again later`)
   }
 
-  /** Counts a recipient's message and its bytes; throws beyond the limits. */
+  /** Counts a message and its bytes for the recipient's organization. Throws beyond the limits. */
   async recipient(organization: string, size: number): Promise<void> {
     const { messages_per_minute_per_organization, bytes_per_minute_per_organization } = this.#settings
     const { allowed } = await this.#limiter.consume([
@@ -45,7 +45,7 @@ export class SmtpLimits {
     if (!allowed) throw new SmtpRefusal(452, "4.2.1", "The recipient gets too much mail at the moment; try again later")
   }
 
-  /** Reads a message within the bounds of its size and of the memory that all may take; the rest of what is too large is read and dropped. */
+  /** Reads a message within the limits of message size and shared memory. Drains and drops the remainder of a too large message. */
   async read<T>(stream: AsyncIterable<Buffer>, use: (raw: Buffer<ArrayBuffer>) => Promise<T>): Promise<T> {
     const { max_message_bytes, max_buffered_bytes } = this.#settings
     const chunks: Buffer[] = []
@@ -76,7 +76,7 @@ export class SmtpLimits {
   }
 }
 
-/** Refusals as SMTP clients get them: a status (RFC 5321), an enhanced one (RFC 3463), and what to do. */
+/** A refusal for SMTP clients: a status (RFC 5321), an enhanced status (RFC 3463), and a remedy. */
 export class SmtpRefusal extends Error {
   readonly responseCode: number
   /** Such as 5.7.1. */
@@ -89,7 +89,7 @@ export class SmtpRefusal extends Error {
   }
 }
 
-/** What of an error a client is told: a refusal as it is, of anything else that it should try again later. */
+/** Converts an error to an SMTP answer: a refusal unchanged, other errors as "try again later". */
 export function refusalFor(error: unknown): SmtpRefusal {
   return error instanceof SmtpRefusal ? error : new SmtpRefusal(451, "4.3.0", "The service cannot take mail now; try again later")
 }

@@ -1,4 +1,4 @@
-// The SMTP server (RFC 5321): sessions, their limits, and the answers. What is taken is on disk before the 250.
+// The SMTP server (RFC 5321): sessions, limits and answers. Accepted mail is on disk before the 250.
 import { readFileSync } from "node:fs"
 import type { AddressInfo } from "node:net"
 import { createSecureContext } from "node:tls"
@@ -19,9 +19,9 @@ interface ServerServices {
   readonly metrics: Metrics
 }
 
-/** How long a stop waits for messages that are coming in. */
+/** Time a stop waits for incoming messages. */
 const closeMs = 5_000
-/** Certificates are renewed in their files. */
+/** Interval for reading renewed certificate files. */
 const certificateMs = 3_600_000
 
 export class MailServer {
@@ -41,7 +41,7 @@ export class MailServer {
     })
   }
 
-  /** Where it listens; undefined where it does not. */
+  /** The listening port, or undefined if the server is off. */
   get port(): number | undefined {
     return (this.#server?.server.address() as AddressInfo | null | undefined)?.port
   }
@@ -74,7 +74,7 @@ export class MailServer {
   }
 
   async #create(): Promise<SMTPServer> {
-    // Loaded where a port is set: most services and all commands have none.
+    // Imported only if a port is set. Most services and all commands have no port.
     const { SMTPServer } = await import("smtp-server")
     const { settings, acceptance, limits } = this.#services
     const answer = (work: Promise<unknown>, done: (error?: Error | null) => void) => {
@@ -131,7 +131,7 @@ export class MailServer {
     this.#cancelRenewal = clock.after(certificateMs, () => {
       try {
         const certificate = this.#certificate()
-        // Throws where the key is not the certificate's, as while their files are being replaced.
+        // Throws if key and certificate do not match, for example while their files are being replaced.
         createSecureContext(certificate)
         this.#server?.updateSecureContext(certificate)
       } catch (error) {
@@ -141,7 +141,7 @@ export class MailServer {
     })
   }
 
-  /** Takes a permit of the client's, and ends the connection after a time, however busy it looks. */
+  /** Acquires a permit for the client, and closes the connection after the session time limit even if active. */
   async #connected({ id, remoteAddress }: SMTPServerSession): Promise<void> {
     const { limits, clock, settings } = this.#services
     const release = await limits.connect(remoteAddress)
@@ -189,8 +189,8 @@ const standIn = "quoted"
 const maxLocalPart = 64
 
 /**
- * Addresses with a quoted local part (RFC 5321 section 4.1.2), which smtp-server does not read. An atom stands in for the
- * quoted text while smtp-server reads the command.
+ * Adds support for quoted local parts (RFC 5321 section 4.1.2). smtp-server cannot parse them. An atom replaces the quoted text
+ * while smtp-server parses the command.
  */
 function readQuotedLocalParts(server: SMTPServer, sessionId: string): void {
   const connections = server.connections as unknown as ReadonlySet<Connection>
@@ -202,7 +202,7 @@ function readQuotedLocalParts(server: SMTPServer, sessionId: string): void {
     if (local === undefined || local.length > maxLocalPart) return parse(name, command)
     const parsed = parse(name, `${before}${standIn}${after}`)
     if (!parsed) return parsed
-    // Quotes without need change nothing: "ada"@example.com is ada@example.com.
+    // Unnecessary quotes have no meaning: "ada"@example.com is ada@example.com.
     const plain = local.replace(/\\(.)/gsu, "$1")
     const spelled = dotAtom.test(plain) ? plain : `"${plain.replace(/["\\]/g, "\\$&")}"`
     return { ...parsed, address: `${spelled}${parsed.address.slice(standIn.length)}` }

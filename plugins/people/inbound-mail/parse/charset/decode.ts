@@ -1,13 +1,13 @@
-// Decodes the texts of mail as mail clients do: by what the bytes are if that is certain, by the label if it can be true,
-// and by detection otherwise. Bytes without a meaning become U+FFFD.
+// Decodes mail texts as mail clients do: by conclusive bytes, else by a plausible label, else by detection. Invalid bytes become
+// U+FFFD.
 import { decodeByContent } from "./detect.ts"
 import { decodeAs, decodeRoughly, isMultiByte, labelOf } from "./labels.ts"
 
-/** Of the bytes above 127 in a text of one charset, the part that may be broken. */
+/** Tolerated share of invalid bytes among those above 127. */
 const maxBroken = 0.1
 
 export interface CharsetEvidence {
-  /** The label as the author wrote it. */
+  /** The author's label, unchanged. */
   readonly declared?: string | undefined
   /** Labels of other parts and headers. */
   readonly hints?: readonly string[]
@@ -22,7 +22,7 @@ export function decodeText(bytes: Uint8Array, { declared = "", hints = [] }: Cha
   if (!bytes.some((byte) => byte > 127)) return decodeSevenBit(bytes, label)
   const utf8 = decodeAs("utf-8", bytes)
   const byLabel = label === "" || label === "utf-8" ? undefined : decodeAs(label, bytes)
-  // Pairs of bytes are characters in UTF-8 and in Asian charsets. Longer sequences are UTF-8.
+  // Pairs of bytes are valid in UTF-8 and in Asian charsets. Longer sequences are UTF-8.
   if (utf8 !== undefined && (byLabel === undefined || !isMultiByte(label) || /[\u0800-\uffff]/.test(utf8))) return utf8
   if (byLabel !== undefined) return byLabel
   const rough = decodeRoughly(label === "" ? "utf-8" : label, bytes)
@@ -30,7 +30,7 @@ export function decodeText(bytes: Uint8Array, { declared = "", hints = [] }: Cha
   return decodeByContent(bytes, hints)?.text ?? rough
 }
 
-/** By a byte order mark. */
+/** Decodes by a byte order mark. */
 function decodeMarked(bytes: Uint8Array): string | undefined {
   const [a, b, c] = bytes
   if (a === 0xef && b === 0xbb && c === 0xbf) return decodeText(bytes.subarray(3), { declared: "utf-8" })
@@ -47,7 +47,7 @@ function decodeWide(bytes: Uint8Array, label: string): string | undefined {
   const [even = 0, odd = 0] = lows
   const isNamed = /^(?:csunicode|unicode|ucs-?2|iso-10646|utf-?(?:16|32))/.test(label)
   if (isNamed && even + odd > 0 && /32/.test(label)) return decodeAs(label, bytes)
-  // Half of the bytes of Latin text are zero.
+  // In Latin text half of the bytes are zero.
   if (even + odd === 0 || (!isNamed && Math.max(even, odd) < sample.length / 4)) return undefined
   return decodeAs(even > odd ? "utf-16be" : "utf-16le", bytes)
 }
@@ -61,7 +61,7 @@ function decodeSevenBit(bytes: Uint8Array, label: string): string {
   return text
 }
 
-/** True for a text with few broken places, as in a message that was cut. */
+/** Returns true for a text with few invalid characters, such as a truncated message. */
 function isNearlyWhole(text: string): boolean {
   const broken = text.split("\ufffd").length - 1
   const others = text.match(/[^\0-\x7f\ufffd]/g)?.length ?? 0

@@ -1,13 +1,13 @@
-// Finds the charset of bytes without a usable label: by the other labels of the message, and by the letters of languages.
+// Finds the charset of bytes without a usable label, by other labels of the message and by letters of languages.
 import { detectAll } from "jschardet"
 import { decodeAs, isMultiByte, labelOf } from "./labels.ts"
 
-/** Bytes that are looked at. */
+/** Limit of analyzed bytes. */
 const maxSample = 16_384
-/** The detector is this sure of Chinese, Japanese and Korean before a label of another part counts. */
+/** Minimum confidence for Chinese, Japanese and Korean. Below this value a label of another part is preferred. */
 const sure = 0.1
 
-/** Charsets of mail; the detector knows many others. */
+/** Charsets common in mail. The detector supports many others. */
 const detectEncodings = [
   "GB18030",
   "Big5",
@@ -30,10 +30,10 @@ const detectEncodings = [
   "CP874",
 ]
 
-/** Letters of two scripts in one word: a wrong guess. */
+/** Letters of two scripts in a word indicate a wrong guess. */
 const mixedWord = /[A-Za-z][\u0370-\u06ff\u0e00-\u0e7f]|[\u0370-\u06ff\u0e00-\u0e7f][A-Za-z]|[a-z][\u3400-\u9fff\uac00-\ud7af]{1,2}[a-z]/
 
-/** Returns the text and its charset; undefined if no charset fits. `hints`: labels of other parts. */
+/** Returns the text and its charset, or undefined if no charset fits. `hints`: labels of other parts. */
 export function decodeByContent(bytes: Uint8Array, hints: readonly string[]): { text: string; label: string } | undefined {
   const fitting = (label: string) => {
     const text = decodeAs(label, bytes)

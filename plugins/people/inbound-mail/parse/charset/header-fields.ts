@@ -1,10 +1,10 @@
-// Header fields whose text can be read: raw bytes of other charsets decoded, encoded words (RFC 2047) and parameters (RFC 2231)
-// rewritten in UTF-8, and types of content that are cut or misspelled.
+// Makes header fields readable. Decodes raw bytes of other charsets, and rewrites encoded words (RFC 2047) and parameters (RFC
+// 2231) in UTF-8. Repairs truncated or misspelled content types.
 import { decodeText } from "./decode.ts"
 import { decodeByContent } from "./detect.ts"
 import { decodeAs } from "./labels.ts"
 
-/** Unfolds the lines of a header section. Returns one line for each field. */
+/** Unfolds the lines of a header section. Returns a line for each field. */
 export function readableFields(lines: readonly Uint8Array[], hints: readonly string[]): string[] {
   const fields: Uint8Array[][] = []
   for (const line of lines) {
@@ -13,7 +13,7 @@ export function readableFields(lines: readonly Uint8Array[], hints: readonly str
     else fields.push([line])
   }
   const unfolded = fields.map((parts) => Buffer.concat(parts))
-  // One program wrote all of them, so that the letters of all tell the charset.
+  // The same program wrote all fields, so their combined letters identify the charset.
   const foreign = unfolded.filter((field) => decodeAs("utf-8", field) === undefined)
   const label = foreign.length === 0 ? "" : (decodeByContent(Buffer.concat(foreign.flatMap((one) => [one, newline])), hints)?.label ?? "")
   return unfolded.map((field) => {
@@ -27,7 +27,7 @@ const newline = Buffer.from("\n")
 const word = /=\?([^?\s]+)\?([bq])\?([^?]*)\?=/gi
 const words = /=\?[^?\s]+\?[bq]\?[^?]*\?=(?:[ \t]*=\?[^?\s]+\?[bq]\?[^?]*\?=)*/gi
 
-/** A character may be spread over two words of one charset. */
+/** A character may span two words of the same charset. */
 function withWords(text: string, hints: readonly string[]): string {
   if (!text.includes("=?")) return text
   return text.replace(words, (run) => {
@@ -80,10 +80,10 @@ function percent(character: string): string {
   return `%${character.charCodeAt(0).toString(16).toUpperCase()}`
 }
 
-/** Texts under other names that mail clients show. */
+/** Media types shown as plain text by mail clients. */
 const plainTypes = /^text\/(?:ascii|us-ascii|text|unknown|x-plain|x-text|enriched|richtext|markdown|x-markdown|x-web-markdown)$/
 
-/** A type without a subtype is plain text (RFC 2045 section 5.2); a missing semicolon is put in. */
+/** A type without a subtype is plain text (RFC 2045 section 5.2). Adds a missing semicolon. */
 function readableType(field: string): string {
   const [, head = "", type = "", rest = ""] = /^([^:]*:[ \t]*)([^\s;,]*)[ \t,]*(.*)$/s.exec(field) ?? []
   const plain = type.replaceAll('"', "").toLowerCase()

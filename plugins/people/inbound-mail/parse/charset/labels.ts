@@ -1,7 +1,7 @@
-// Decodes bytes by the label of a charset: those of the Encoding Standard, code pages, and the seven-bit charsets of mail.
+// Decodes bytes by a charset label: the Encoding Standard, code pages, and the seven-bit charsets of mail.
 import iconv from "iconv-lite"
 
-/** Labels that say nothing of bytes above 127. */
+/** Labels without information about bytes above 127. */
 const unlabelled =
   /^(?:|us-ascii|ascii|ansi_x3\.4-19(?:68|86)|iso646-us|cp367|(?:x-)?unknown(?:-8bit)?|8bit|7bit|default.*|_autodetect.*|none|null|ansi|text|plain)$/
 /** Encodings of iconv-lite other than charsets. */
@@ -29,24 +29,24 @@ const aliases: Readonly<Record<string, string>> = {
   hz: "hz-gb-2312",
 }
 
-/** Returns the label in one spelling; empty if it says nothing. */
+/** Returns the normalized label. Empty for a label without information. */
 export function labelOf(declared: string): string {
   const plain = declared.trim().replace(/["']/g, "").toLowerCase().split("*")[0] ?? ""
   return unlabelled.test(plain) ? "" : (aliases[plain] ?? plain)
 }
 
-/** True for the charsets of Chinese, Japanese and Korean. */
+/** Returns true for the charsets of Chinese, Japanese and Korean. */
 export function isMultiByte(label: string): boolean {
   return /^(?:gb|big5|cn-big5|(?:x-)?euc|ks|cp9(?:32|49|50)|windows-(?:31j|949|950)|shift|sjis|x-sjis|ms_?kanji|uhc|korean)/.test(label)
 }
 
-/** Decodes by a label of `labelOf`. Returns undefined if the charset is unknown or a byte has no meaning in it. */
+/** Decodes by a label of `labelOf`. Returns undefined if the charset is unknown or a byte is invalid. */
 export function decodeAs(label: string, bytes: Uint8Array): string | undefined {
   if (label === "utf-8") return strictly(label, bytes)
   if (/^(?:cs)?iso-?2022-?jp/.test(label)) return strictly("iso-2022-jp", bytes)
   if (label === "iso-2022-kr") return whole(decodeShifted(bytes))
   if (label === "hz-gb-2312") return whole(decodeHz(bytes))
-  // TextDecoder of Node reads windows-1252 as Latin-1, and so loses its quotes and dashes.
+  // Node's TextDecoder treats windows-1252 as Latin-1 and loses its quotes and dashes.
   if (label !== "" && !foreign.test(label) && iconv.encodingExists(label)) {
     const text = whole(iconv.decode(Buffer.from(bytes), label, { stripBOM: false }))
     if (text !== undefined) return text
@@ -54,7 +54,7 @@ export function decodeAs(label: string, bytes: Uint8Array): string | undefined {
   return label === "windows-1252" ? undefined : strictly(label, bytes)
 }
 
-/** As `decodeAs`, with U+FFFD for bytes without a meaning. */
+/** As `decodeAs`, with U+FFFD for invalid bytes. */
 export function decodeRoughly(label: string, bytes: Uint8Array): string {
   if (label === "utf-8" || !iconv.encodingExists(label) || foreign.test(label)) return new TextDecoder("utf-8").decode(bytes)
   return iconv.decode(Buffer.from(bytes), label)
