@@ -1,4 +1,4 @@
-// Leads, the addresses and numbers by which they are known, what was done to them by hand, and which rows are about them.
+// Leads, their addresses and numbers, manual changes, and rows about leads.
 import { type Document, defineCollection, derivedUuid, isUuid } from "#core"
 import { personKey } from "../conversations/index.ts"
 import type { Identity } from "./identity.ts"
@@ -7,13 +7,13 @@ export interface StoredLead extends Document {
   name: string
   emails: string[]
   phones: string[]
-  /** IANA; absent or empty where it is not known. */
+  /** IANA. Absent or empty if unknown. */
   time_zone?: string
-  /** The lead that this one is part of; null: it stands for itself. */
+  /** The target lead of a merge. Null: not merged. */
   merged_into: string | null
-  /** Leads that a row named together with this one. */
+  /** Leads named by a row together with this lead. */
   possible_duplicates: string[]
-  /** By what it was first seen, and when; absent of one that was split off, or whose history tells it. */
+  /** First contact: addresses and time. Absent for a lead from a split, or if the history has the first contact. */
   created_with?: { at: string } & Pick<StoredLead, "emails" | "phones">
   first_seen_at: string
   last_seen_at: string
@@ -31,7 +31,7 @@ export const LeadCollection = defineCollection<StoredLead>()({
   repairsText: true,
 })
 
-/** One address or number; its id follows from it, however a number is written, so that it belongs to one lead. */
+/** An address or number. The id is derived from the normalized value, so each address or number belongs to a single lead. */
 export interface StoredIdentity extends Document, Identity {
   lead_id: string
 }
@@ -66,7 +66,7 @@ export interface LeadChange extends Document {
   emails: string[]
   phones: string[]
   note: string
-  /** Null: the service, by an address or number. */
+  /** Null: the service matched an address or number. */
   credential_id: string | null
 }
 
@@ -79,13 +79,13 @@ export const ChangeCollection = defineCollection<LeadChange>()({
   repairsText: true,
 })
 
-/** A row that was written about somebody. It belongs to the address or number, and goes with that to another lead. */
+/** A row about a person. The row belongs to the address or number, and moves with it to another lead. */
 export interface LeadRow extends Document {
   identity_id: string
   at: string
   dataset: string
   row_id: string
-  /** Of the event that wrote it; null: a call did. */
+  /** The writing event. Null: written by a call. */
   execution_id: string | null
   pipeline: string | null
 }
@@ -118,7 +118,7 @@ const digits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 const length = 22
 const base = BigInt(digits.length)
 
-/** The 22-character reference of a lead: its UUID in base 62, so that it stands in a link, a subject or a command. */
+/** Returns the 22-character reference of a lead: its UUID in base 62. Suitable for a link, a subject or a command. */
 export function referenceOf(id: string): string {
   let rest = BigInt(`0x${id.replaceAll("-", "")}`)
   let text = ""
@@ -129,7 +129,7 @@ export function referenceOf(id: string): string {
   return text
 }
 
-/** The id that a UUID, in either case, or a reference stands for; undefined for other texts. */
+/** Returns the id of a UUID (any case) or reference, or undefined for other texts. */
 export function leadIdOf(text: string): string | undefined {
   const lower = text.toLowerCase()
   if (isUuid(lower)) return lower

@@ -1,4 +1,4 @@
-// What is taken from leads and their rows where somebody is erased.
+// Removes the data of an erased person from leads and their rows.
 import { type Deps, Store, type UnitOfWork, UnitsOfWork } from "#core"
 import { ChangeCollection, IdentityCollection, identityId, LeadCollection, type LeadRow, LeadRowCollection } from "./collections.ts"
 import type { Identity } from "./identity.ts"
@@ -15,14 +15,17 @@ export class LeadErasure {
     this.#deps = deps
   }
 
-  /** Stages that an address or number is nobody's any more, and stands in no history; the lead that has nothing else loses its name. */
+  /**
+   * Stages the removal of an address or number from its lead and from all histories. A lead without other addresses loses its
+   * name.
+   */
   async forget(work: UnitOfWork, organization: string, identity: Identity): Promise<void> {
     const { store, leads, records } = this.#deps
     const [lead] = await leads.ofIdentities(organization, [identity])
     if (!lead) return
     const field = identity.kind === "email" ? "emails" : "phones"
     const id = identityId(organization, identity)
-    // As the lead has it.
+    // In the lead's spelling.
     const value = (await store.open(IdentityCollection, organization).get(id))?.value ?? identity.value
     const others = lead.emails.length + lead.phones.length - 1
     const nameless = others === 0 ? { name: "", time_zone: "" } : {}
@@ -39,13 +42,16 @@ export class LeadErasure {
     for await (const change of changes) work.in(ChangeCollection, organization).update(change.id, { $pull: { [field]: value } })
   }
 
-  /** Rows that were written about an address or number; at most `limit`. */
+  /** Returns rows about an address or number, at most `limit`. */
   rowsOf(organization: string, identity: Identity, limit: number): Promise<LeadRow[]> {
     const rows = this.#deps.store.open(LeadRowCollection, organization)
     return rows.find({ identity_id: identityId(organization, identity) }, { sort: { at: -1 }, limit })
   }
 
-  /** Rows stay known, so that nobody is made a lead of them again, and are about nobody; `more` adds to the commit of each page. May be run again. */
+  /**
+   * Detaches the rows from the person. The records remain, so the rows do not create a lead again. `more` adds to the commit of
+   * each page. The call may repeat.
+   */
   async forgetRows(organization: string, identity: Identity, more: (work: UnitOfWork, rows: LeadRow[]) => Promise<void>): Promise<void> {
     for (;;) {
       const found = await this.rowsOf(organization, identity, maxForgotten)

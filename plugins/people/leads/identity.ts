@@ -1,4 +1,4 @@
-// The mail address or phone number by which a person is found, each in one spelling.
+// The normalized mail address or phone number that identifies a person.
 
 import type { Json } from "#core"
 import { personColumn } from "../../data/datasets/index.ts"
@@ -14,10 +14,13 @@ export interface Identity {
 }
 
 const maxLength = 320
-/** A link or a named address may be longer. */
+/** Larger, because a link or a named address may be longer. */
 const maxWrittenLength = 1_000
 
-/** Lower case, NFC, the domain in punycode. Reads `mailto:` and `Name <address>`. undefined for text without one address. */
+/**
+ * Normalizes an address: lower case, NFC, the domain in punycode. Reads `mailto:` and `Name <address>`. Returns undefined for
+ * text without a single address.
+ */
 export function normalEmail(text: string): string | undefined {
   if (text.length > maxWrittenLength) return undefined
   const visible = readable(text)
@@ -25,7 +28,7 @@ export function normalEmail(text: string): string | undefined {
   return address.length <= maxLength && isMailAddress(address) ? normalAddress(address) : undefined
 }
 
-/** The address of a `mailto:` link, or the text. */
+/** Returns the address of a `mailto:` link, or the text. */
 function linked(text: string): string {
   if (!/^mailto:/i.test(text)) return text
   const encoded = text.slice("mailto:".length).replace(/\?.*$/s, "")
@@ -42,7 +45,7 @@ function readable(text: string): string {
 
 type Values = Readonly<Record<string, Json>>
 
-/** What a row says of one person. */
+/** Personal data in a row, about a single person. */
 export interface PersonInRow {
   readonly email: string | undefined
   readonly phone: string | undefined
@@ -60,11 +63,11 @@ export function mayNamePerson(values: Values): boolean {
   return false
 }
 
-/** The first valid address and number. Columns with the plain name come before `work_email` and the like. */
+/** Returns the first valid address and number. Columns with the plain name precede columns such as `work_email`. */
 export function personIn(values: Values, region: string): PersonInRow {
   const first = (kind: "email" | "phone", read: (text: string) => string | undefined) => {
     const columns = Object.keys(values).filter((name) => personColumn(name).field === kind)
-    // A row that names two people is about the person of the plain columns.
+    // A row with two people is about the person of the plain columns.
     const plainFirst = columns.sort((a, b) => personColumn(a).extraWords - personColumn(b).extraWords)
     for (const name of plainFirst) {
       const value = values[name]
@@ -85,7 +88,7 @@ function nameIn(values: Values): string {
     if (field !== undefined && typeof value === "string" && value.trim() !== "" && !texts.has(field)) texts.set(field, value.trim())
   }
   const [whole = "", firstName = "", lastName = ""] = ["name", "firstName", "lastName"].map((field) => texts.get(field))
-  // In many languages the column "name" holds a part of the name beside a column for the other part.
+  // In many languages the column "name" contains a part of the name, beside a column for the other part.
   const parts = [whole.includes(firstName) || lastName ? "" : firstName, whole, whole.includes(lastName) || firstName ? "" : lastName]
   return (whole === "" ? [firstName, lastName] : parts)
     .filter((part) => part !== "")

@@ -1,4 +1,4 @@
-// Leads: one for each person, however they came, known by mail address and phone number; and all that happened with them.
+// Leads: one per person, across all sources, identified by mail address and phone number, with a timeline.
 import { Clock, defineJob, definePlugin, injected, JobQueue, Store } from "#core"
 import { type FollowedRow, RowFollowers } from "../../data/datasets/index.ts"
 import { ConversationHistory, LeadDirectories, type LeadDirectory, type LeadOfAddress } from "../conversations/index.ts"
@@ -78,7 +78,7 @@ export default definePlugin({
   },
 })
 
-/** What conversations ask of leads: who a number is, and which numbers a lead has. */
+/** Answers requests of conversations: the lead of a number, and the numbers of a lead. */
 function leadDirectory(leads: Leads): LeadDirectory {
   return {
     async ofAddresses(organization, addresses) {
@@ -100,10 +100,10 @@ function leadDirectory(leads: Leads): LeadDirectory {
   }
 }
 
-/** A commit takes a moment after its rows were told of; one that was refused leaves none. */
+/** Delay of the second try for missing rows. Their commit may finish shortly after the report, or be refused. */
 const againMs = 10_000
 
-/** The jobs that make leads of rows: of those that were just written, and, now and then, of those that nobody told of. */
+/** Jobs that create leads: from new rows, and periodically from missed rows. */
 const followRows = defineJob(followRef, {
   summary: "Makes leads of rows that name a person.",
   slots: 2,

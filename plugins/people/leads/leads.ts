@@ -1,4 +1,4 @@
-// The leads of an organization: found by address and number, made when somebody is first seen.
+// The leads of an organization: found by address and number, created at first contact.
 import { AppError, type Deps, isConflict, Store, type UnitOfWork, UnitsOfWork } from "#core"
 import {
   IdentityCollection,
@@ -12,9 +12,9 @@ import {
 import type { Identity } from "./identity.ts"
 import { LeadRecords, maxIdentities } from "./records.ts"
 
-/** Leads that one is made of, whose history its timeline shows. */
+/** Limit of merged leads in a timeline. */
 const maxFamily = 200
-/** People of one commit. */
+/** People in one commit. */
 const maxTogether = 100
 
 export interface LeadDeps extends Deps<typeof Leads.inject> {
@@ -25,15 +25,15 @@ export interface Sighting {
   readonly email?: string | undefined
   readonly phone?: string | undefined
   readonly name: string
-  /** IANA, where it is known. */
+  /** IANA, if known. */
   readonly time_zone?: string | undefined
   /** RFC 3339. */
   readonly at: string
-  /** Of somebody who was seen several times: the last. */
+  /** Time of the last contact, if there were several. */
   readonly until?: string
 }
 
-/** A sighting, and what is kept with it in the same commit. */
+/** A sighting, and writes for the same commit. */
 export interface Seen extends Sighting {
   readonly stage?: (work: UnitOfWork, identity: string) => void
 }
@@ -48,7 +48,7 @@ export class Leads {
     this.#records = deps.records
   }
 
-  /** The lead that a UUID or reference stands for now, merges followed. Throws `not_found`. */
+  /** Returns the current lead of a UUID or reference. Follows merges. Throws `not_found`. */
   async require(organization: string, ref: string): Promise<StoredLead> {
     const found = await this.find(organization, ref)
     if (found) return found
@@ -62,7 +62,7 @@ export class Leads {
     return id === undefined ? undefined : this.#canonical(organization, id)
   }
 
-  /** Ids of the leads of addresses and numbers, merges followed, in their order. */
+  /** Returns lead ids for addresses and numbers, in the same order. Follows merges. */
   async idsOf(organization: string, identities: readonly Identity[]): Promise<(string | undefined)[]> {
     const ids = identities.map((identity) => identityId(organization, identity))
     const found = await this.#deps.store
@@ -72,7 +72,7 @@ export class Leads {
     return ids.map((id) => leadIds.get(id))
   }
 
-  /** The leads of addresses and numbers, in their order. */
+  /** Returns the leads of addresses and numbers, in the same order. */
   async ofIdentities(organization: string, identities: readonly Identity[]): Promise<(StoredLead | undefined)[]> {
     const ids = await this.idsOf(organization, identities)
     const wanted = [...new Set(ids.filter((id) => id !== undefined))]
@@ -82,7 +82,7 @@ export class Leads {
     return ids.map((id) => byId.get(id ?? ""))
   }
 
-  /** Ids of the lead and of all that were merged into it. */
+  /** Returns the ids of the lead and of all leads merged into it. */
   async family(organization: string, { id }: StoredLead): Promise<string[]> {
     const leads = this.#deps.store.open(LeadCollection, organization)
     const ids = [id]
@@ -94,7 +94,7 @@ export class Leads {
     return ids
   }
 
-  /** The country of numbers without a country code. */
+  /** Returns the default country for numbers without a country code. */
   async region(organization: string): Promise<string> {
     const kept = await this.#deps.store.open(LeadSettingsCollection, organization).get(settingsId(organization))
     return kept?.default_region ?? this.#deps.defaultRegion
@@ -106,8 +106,8 @@ export class Leads {
   }
 
   /**
-   * Finds or creates the lead of a sighting; `stage` adds to the same commit. The address decides. A number alone does not join
-   * two addresses: the leads name each other as possible duplicates.
+   * Finds or creates the lead of a sighting. `stage` adds to the same commit. The address decides. A number alone does not join
+   * two addresses: the leads become possible duplicates of each other.
    */
   async seen(organization: string, seen: Seen): Promise<void> {
     const identities = identitiesOf(seen)
@@ -119,7 +119,7 @@ export class Leads {
     })
   }
 
-  /** As `seen`, for many: read at once and committed together; one after the other where somebody else came between. */
+  /** As `seen`, for many sightings in one read and commit. After a conflict, processes them one by one. */
   async seenTogether(organization: string, all: readonly Seen[]): Promise<void> {
     for (let left = all; left.length > 0; ) {
       const together = left.slice(0, maxTogether)
@@ -127,7 +127,7 @@ export class Leads {
     }
   }
 
-  /** Those that are about somebody whom an earlier one is about already are returned. */
+  /** Returns sightings of a person already covered by an earlier sighting. */
   async #together(organization: string, all: readonly Seen[]): Promise<Seen[]> {
     const identities = all.map(identitiesOf)
     const leads = await this.ofIdentities(organization, identities.flat())
@@ -158,14 +158,17 @@ export class Leads {
     return later
   }
 
-  /** As `seen`, in a call's own work; the lead as it is then. Of two at once one is `aborted` or `already_exists`. */
+  /**
+   * As `seen`, in the unit of work of a call. Returns the resulting lead. A concurrent call fails with `aborted` or
+   * `already_exists`.
+   */
   async add(work: UnitOfWork, organization: string, given: Omit<Sighting, "at">): Promise<StoredLead> {
     const identities = identitiesOf(given)
     const leads = await this.ofIdentities(organization, identities)
     return this.#stageSeen(work, organization, { ...given, at: this.#records.now() }, identities, leads)
   }
 
-  /** `leads`: of the identities, in their order. */
+  /** `leads`: the leads of the identities, in the same order. */
   #stageSeen(
     work: UnitOfWork,
     organization: string,
@@ -227,13 +230,13 @@ export class Leads {
   async #canonical(organization: string, id: string): Promise<StoredLead | undefined> {
     const leads = this.#deps.store.open(LeadCollection, organization)
     let lead = await leads.get(id)
-    // Each merge adds one, and none leads back: a lead that is part of another is never merged into.
+    // Each merge adds a step. The chain has no cycle, because a merged lead is never the target of a merge.
     while (lead?.merged_into) lead = await leads.get(lead.merged_into)
     return lead
   }
 }
 
-/** The lead of the address; without one the lead of the number, unless that lead has another address. */
+/** Returns the lead of the address. Without an address lead, returns the number's lead unless that lead has another address. */
 function ownerOf(identities: readonly Identity[], leads: readonly (StoredLead | undefined)[]): StoredLead | undefined {
   const address = identities.findIndex(({ kind }) => kind === "email")
   const byAddress = leads[address]

@@ -1,4 +1,4 @@
-// Merging two leads that are one person, and splitting one that is two, by hand.
+// Manual merges of two leads of the same person, and splits of a lead with two people.
 import { AppError, type UnitOfWork } from "#core"
 import { IdentityCollection, LeadCollection, type StoredLead } from "./collections.ts"
 import { type LeadRecords, maxIdentities } from "./records.ts"
@@ -8,7 +8,7 @@ export interface ByHand {
   readonly credential_id: string
 }
 
-/** Stages that `from` is part of `into`; both as they are now. Throws `failed_precondition`. */
+/** Stages the merge of `from` into `into`, both as stored. Throws `failed_precondition`. */
 export async function mergeInto(
   records: LeadRecords,
   work: UnitOfWork,
@@ -40,7 +40,7 @@ export async function mergeInto(
   })
 }
 
-/** Stages a lead of its own for some addresses and numbers, with what happened to these. Throws `failed_precondition`. */
+/** Stages a separate lead for some addresses and numbers, with their history. Throws `failed_precondition`. */
 export async function splitOff(
   records: LeadRecords,
   work: UnitOfWork,

@@ -1,4 +1,4 @@
-// Reads phone numbers as people write them: with an extension, with letters, as a `tel:` link, between hidden characters.
+// Reads phone numbers in common spellings: with an extension, with letters, as a `tel:` link, between hidden characters.
 import { type CountryCode, type PhoneNumber, parsePhoneNumberFromString } from "libphonenumber-js/max"
 import { personColumn } from "../../data/datasets/index.ts"
 import { e164Of, formsOf } from "../conversations/index.ts"
@@ -8,7 +8,7 @@ const maxLength = 80
 
 /**
  * Returns E.164, with `;ext=` for an extension. Returns undefined if the number is not valid in its country.
- * `region` is the country of numbers without a country code. Placeholders, dates and order numbers do not count.
+ * `region` is the default country for numbers without a country code. Placeholders, dates and order numbers do not count.
  */
 export function validPhone(text: string, region: string): string | undefined {
   const written = plainNumber(text)
@@ -21,8 +21,8 @@ export function validPhone(text: string, region: string): string | undefined {
 }
 
 /**
- * As `validPhone`. With a country code, the number may also be of an unassigned range, or have the form of a chat app:
- * who wrote from it can be answered.
+ * As `validPhone`. With a country code, also accepts numbers of an unassigned range or in a chat app's form. A reply to such a
+ * number works.
  */
 export function normalPhone(text: string, region: string): string | undefined {
   const valid = validPhone(text, region)
@@ -46,14 +46,14 @@ function plainNumber(text: string): string | undefined {
   return number.replace(extensionWord, " ext. $1")
 }
 
-/** Words for an extension that the library does not read. */
+/** Words for an extension unknown to the library. */
 const extensionWord =
   /[\s,;/(-]+(?:durchwahl|dw|nebenstelle|apparat|app|poste|ramal|interno|dahili|toestel|wewn?|内線|分机|分機|내선)[.:\s]*(\d{1,7})\)?$/iu
 
 interface ReadNumber extends Pick<PhoneNumber, "number" | "ext" | "nationalNumber"> {
   readonly isValid: boolean
   readonly isPossible: boolean
-  /** As people of its country write it. */
+  /** In the national format of its country. */
   readonly national: string
 }
 
@@ -61,7 +61,7 @@ function parsed(text: string, region: string): ReadNumber | undefined {
   const read = parsePhoneNumberFromString(text, region === "" ? undefined : (region as CountryCode))
   if (!read) return undefined
   const { number, ext, nationalNumber } = read
-  // A chat app writes some numbers with a digit more or less than people dial.
+  // A chat app adds or omits a digit in some numbers.
   const isValid = read.isValid() || formsOf(number).some((form) => parsePhoneNumberFromString(form)?.isValid())
   return { number, nationalNumber, ...(ext ? { ext } : {}), isValid, isPossible: read.isPossible(), national: read.formatNational() }
 }
@@ -70,7 +70,7 @@ function spelled({ number, ext }: ReadNumber): string {
   return ext ? `${number};ext=${ext}` : number
 }
 
-/** Most digits of a number that a person writes without its trunk prefix by mistake, and an order number often has. */
+/** Digit limit for numbers without a trunk prefix. People omit the prefix by mistake, and order numbers are about this long. */
 const maxBareDigits = 8
 
 /** Returns false for few digits without country code and trunk prefix: "20240001" would be a number of Germany. */
@@ -108,7 +108,10 @@ function digitsOf(text: string): string {
 
 const keys = ["", "", "abc", "def", "ghi", "jkl", "mno", "pqrs", "tuv", "wxyz"]
 
-/** "1-800-FLOWERS" as a phone dials it. undefined for text without such letters. A phone ignores keys after the last digit. */
+/**
+ * Converts "1-800-FLOWERS" to digits as a phone does. Returns undefined for text without letters. A phone ignores keys after the
+ * last digit.
+ */
 function withoutLetters(text: string): string | undefined {
   if (!/^\+?[\d\s().-]{3,}[A-Za-z][A-Za-z\d\s.-]*$/.test(text) || !/(?:[A-Za-z][\s.-]?){3}/.test(text)) return undefined
   const digits = text.replace(/[A-Za-z]/g, (letter) => String(keys.findIndex((key) => key.includes(letter.toLowerCase()))))

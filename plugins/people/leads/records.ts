@@ -1,4 +1,4 @@
-// What a lead is made of, read and staged: the lead, the addresses and numbers by which it is found, and its history.
+// Reads and stages the records of a lead: the lead, its addresses and numbers, and its history.
 import { Clock, type Deps, Ids, Store, stageRevision, timestamp, type UnitOfWork } from "#core"
 import {
   ChangeCollection,
@@ -30,18 +30,18 @@ export class LeadRecords {
     this.#deps = deps
   }
 
-  /** By which a lead is found. */
+  /** Returns the addresses and numbers of a lead. */
   identities(organization: string, { id, emails, phones }: StoredLead): Promise<StoredIdentity[]> {
     const ids = identityIds(organization, { emails, phones })
     return this.#deps.store.open(IdentityCollection, organization).find({ id: { $in: ids }, lead_id: id }, { limit: maxIdentities })
   }
 
-  /** By which the lead is found from then on. */
+  /** Stages an address or number for a lead. */
   attach(work: UnitOfWork, organization: string, lead_id: string, identity: Identity): void {
     work.in(IdentityCollection, organization).insert({ id: identityId(organization, identity), lead_id, ...identity })
   }
 
-  /** Each names the other as a possible duplicate. */
+  /** Stages both leads as possible duplicates of each other. */
   suspect(work: UnitOfWork, organization: string, one: StoredLead, other: StoredLead): void {
     for (const [lead, id] of [
       [one, other.id],
@@ -52,7 +52,7 @@ export class LeadRecords {
     }
   }
 
-  /** Stages a change made for the lead as read. */
+  /** Stages a change against the lead as read. */
   change(work: UnitOfWork, organization: string, lead: StoredLead, change: Partial<StoredLead>): StoredLead {
     return stageRevision(work.in(LeadCollection, organization), lead, change, this.#deps.clock.now())
   }

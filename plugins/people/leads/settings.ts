@@ -1,8 +1,8 @@
-// What an operator sets.
+// Operator settings.
 import { getCountries, isSupportedCountry } from "libphonenumber-js"
 import { z } from "zod"
 
-/** Whose numbers are written without a country code. */
+/** Default country of numbers without a country code. */
 export const Region = z
   .string()
   .trim()

@@ -1,4 +1,4 @@
-// Leads, as the console makes them of their operations.
+// Lead screens of the console, built from the operations.
 import type { Contribution } from "#console"
 
 export default {

@@ -1,5 +1,5 @@
-// Rows that no process has handed over: of events, from the journal; and rows from before leads were kept, from each
-// dataset. A dataset is read from where the last time ended, in the order in which its rows were made.
+// Finds rows missed by all processes. Rows of events come from the journal. Rows older than the leads feature come from each
+// dataset. A dataset is read from the last position, in the order of creation.
 import { Clock, ClockCorrections, type Deps, type Document, defineCollection, Store, timestamp, UnitsOfWork } from "#core"
 import { type Dataset, Datasets, DatasetsCollection, executionOf } from "../../../data/datasets/index.ts"
 import { Organizations } from "../../../platform/organizations/index.ts"
@@ -8,13 +8,13 @@ import { Follower } from "./follower.ts"
 import { JournalRows } from "./journal.ts"
 import { RowBuffer } from "./row-buffer.ts"
 
-/** Rows are made with the time at which their event was received, and may be on disk this much later. */
+/** A row has the time of its event's receipt, and may reach the disk this much later. */
 const overlapMs = 600_000
 const page = 200
-/** Rows of one dataset in one run; the next run goes on. */
+/** Rows per dataset and run. The next run continues. */
 const maxRows = 20_000
 
-/** How far the rows of a dataset were read; `id` is the dataset's. */
+/** Read position in a dataset. `id` is the dataset's id. */
 interface Followed extends Document {
   until: string
 }
@@ -81,7 +81,7 @@ export class CatchUp {
         after = [last.created_at, last.id]
       }
       if (found.length < page) {
-        // Nothing older comes later than the overlap.
+        // Older rows cannot arrive after the overlap.
         until = timestamp(start)
         break
       }
@@ -91,7 +91,7 @@ export class CatchUp {
     await works.run((work) => work.in(FollowedCollection, organization).update(id, { $set }, { upsert: true }))
   }
 
-  /** That time, or an earlier one to which the clock was set back since. */
+  /** Returns the time, or an earlier time if the clock was set back since. */
   async #passedOnce(until: string): Promise<number> {
     const time = Date.parse(until)
     return Math.min(time, (await this.#deps.corrections.setBackTo(time)) ?? time)

@@ -1,5 +1,5 @@
-// Makes leads of rows that were written: each about one person, kept once however often it is seen. A job's rows are read
-// and committed together: one by one, leads cost more than the events that brought the rows.
+// Creates leads from written rows: one lead per person across all rows. The rows of a job are read and committed together.
+// Processed singly, leads would cost more than the events of the rows.
 import { type Deps, Store, type UnitOfWork } from "#core"
 import { Datasets } from "../../../data/datasets/index.ts"
 import { type LeadRow, LeadRowCollection } from "../collections.ts"
@@ -7,7 +7,7 @@ import { type PersonInRow, personIn } from "../identity.ts"
 import { Leads } from "../leads.ts"
 import { allOf, type Fresh, type Origin, originsOf, recordIdOf, type SeenRow } from "./origins.ts"
 
-/** One person, by the same address and number, in some of the rows. */
+/** A person in several rows, identified by the same address and number. */
 interface Person extends PersonInRow {
   name: string
   time_zone: string | undefined
@@ -24,7 +24,7 @@ export class Follower {
     this.#deps = deps
   }
 
-  /** Takes the rows that are there; the others, whose commit is not on disk or was refused, are returned. */
+  /** Processes the rows found in the store. Returns the other rows: their commit is pending or was refused. */
   async follow<R extends SeenRow>(organization: string, refs: readonly R[]): Promise<R[]> {
     if (refs.length === 0) return []
     const { datasets, leads, store } = this.#deps

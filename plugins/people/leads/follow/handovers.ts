@@ -1,13 +1,13 @@
-// How far each process has handed its rows to the leads, kept in the commit of the rows' job: what a kill takes out of
-// memory is read from the journal again, from there on.
+// Stores the progress of each process, in the commit of the rows' job. After a kill, rows lost from memory are read from the
+// journal, starting at this position.
 import { z } from "zod"
 import { type Document, defineCollection, jobRef } from "#core"
 
-/** `id` is the process. */
+/** `id` is the process id. */
 export interface Handover extends Document {
-  /** Rows that were staged before this time are in jobs. */
+  /** Rows staged before this time are in jobs. */
   through: string
-  /** When the process last said so; also without rows. */
+  /** Time of the last report by the process, also without rows. */
   beat_at: string
 }
 
@@ -19,9 +19,9 @@ export const HandoverCollection = defineCollection<Handover>()({
   audit: "none",
 })
 
-/** A process says so this often. */
+/** Interval of the reports. */
 export const beatMs = 60_000
-/** A process that has said nothing for so long has ended. */
+/** A process without a report for this long has ended. */
 export const silentMs = 3 * beatMs
 
 const RowRef = z.object({
@@ -29,7 +29,7 @@ const RowRef = z.object({
   row_id: z.string(),
   execution_id: z.string(),
   at: z.string(),
-  /** Slug of the event's pipeline, where it is known; else it is looked up. */
+  /** Slug of the event's pipeline. Looked up if absent. */
   pipeline: z.string().nullish(),
 })
 export type RowRef = z.output<typeof RowRef>
@@ -43,7 +43,7 @@ export const followRef = jobRef(
   z.object({
     organization: z.string(),
     rows: z.array(RowRef),
-    /** Whether rows that are not there are looked for a second time. */
+    /** True for the second try, with rows missing at the first. */
     again: z.boolean(),
   }),
   {

@@ -1,4 +1,4 @@
-// Reads the rows of events from the journal, in the order of their events: new rows and changes of keyed rows alike.
+// Reads the rows of events from the journal, in the order of their events. Covers new rows and changes of keyed rows.
 
 import { Counter } from "prom-client"
 import { Clock, ClockCorrections, type Deps, Log, Store, timestamp, UnitsOfWork } from "#core"
@@ -10,7 +10,7 @@ import { Follower } from "./follower.ts"
 import { HandoverCollection, silentMs } from "./handovers.ts"
 
 const page = 200
-/** Entries of an organization that were committed late, newest first. */
+/** Late entries per organization, newest first. */
 const maxLate = 10_000
 
 export class JournalRows {
@@ -36,7 +36,7 @@ export class JournalRows {
     })
   }
 
-  /** Makes leads of rows that other processes have not handed over. Processes that have ended are forgotten then. */
+  /** Creates leads from rows left behind by other processes, and then removes the records of ended processes. */
   async ofOthers(process: string, signal: AbortSignal): Promise<void> {
     const { store, works, clock, log } = this.#deps
     const others = await store.open(HandoverCollection).find({ id: { $ne: process } })
@@ -51,10 +51,10 @@ export class JournalRows {
     if (ended.length > 0) log.info({ processes: ended.length, rows }, "read the rows of ended processes again for leads")
   }
 
-  /** Makes leads of the rows of all events received at that time or later. Returns how many rows it has read. */
+  /** Creates leads from the rows of all events received at or after the time. Returns the number of rows. */
   async since(time: number, signal: AbortSignal): Promise<number> {
     const { organizations, corrections } = this.#deps
-    // Events that came after the clock was set back have earlier times.
+    // Events after a clock setback have earlier times.
     const from = Math.min(time, (await corrections.setBackTo(time)) ?? time) - lateMs
     let rows = 0
     for await (const { id } of organizations.all()) rows += await this.#ofOrganization(id, from, signal)
@@ -97,7 +97,7 @@ export class JournalRows {
     return refs.length
   }
 
-  /** Slugs of the datasets that may name a person. */
+  /** Returns slugs of the datasets with columns for a person. */
   async #personal(organization: string): Promise<Set<string>> {
     const slugs = new Set<string>()
     for await (const { slug, columns, class: kind } of this.#deps.store.open(DatasetsCollection, organization).stream({}))

@@ -1,7 +1,6 @@
-// Rows that name a person, from where they are written to the job that makes leads of them. An event pays for one look at
-// its columns; what is gathered in a moment becomes one job an organization. The commit of these jobs says how far the
-// process has come, so that the rows that a kill takes out of memory are read from the journal. A caller's rows are in no
-// journal: their job is in the commit of the rows.
+// Buffers rows about people, and passes them to the job that creates leads. The cost per event is a check of the columns. Rows
+// gathered within 250 ms become a job per organization. The same commit stores the progress of the process. After a kill, the
+// lost rows are read from the journal. Rows from a call are not in the journal: their job is in the commit of the rows.
 import { Clock, type Deps, Ids, JobQueue, Log, Store, throwUncaught, timestamp, type UnitOfWork, UnitsOfWork } from "#core"
 import { JobCollection } from "#core/engine"
 import type { FollowedRow } from "../../../data/datasets/index.ts"
@@ -11,10 +10,10 @@ import { beatMs, catchUpRef, followRef, HandoverCollection, type RowRef } from "
 import { JournalRows } from "./journal.ts"
 
 const gatherMs = 250
-/** Rows that wait in memory; further rows are read from the journal. */
+/** Rows waiting in memory. Further rows are read from the journal. */
 const maxWaiting = 20_000
 const maxPerJob = 500
-/** Jobs whose rows a caller waits for. */
+/** Jobs processed for a waiting caller. */
 const maxSettled = 200
 
 export class RowBuffer {
@@ -31,13 +30,13 @@ export class RowBuffer {
   readonly process: string
   readonly #deps: Deps<typeof RowBuffer.inject>
   readonly #waiting = new Map<string, RowRef[]>()
-  /** Of callers, by the work that keeps the rows. */
+  /** Rows of calls, by the unit of work with the rows. */
   readonly #staged = new WeakMap<UnitOfWork, RowRef[]>()
   readonly #stopping = new AbortController()
   #count = 0
   #isGathering = false
   #flushed: Promise<void> = Promise.resolve()
-  /** Rows of events received since then are to be read from the journal. */
+  /** Start time of the events to read from the journal. Set after a gap. */
   #gapFrom: number | undefined
   #cancel: () => void = () => {}
 
@@ -67,7 +66,7 @@ export class RowBuffer {
     })
   }
 
-  /** Looks at what processes before have left, and says from now on how far this one has come. */
+  /** Enqueues a catch-up for rows of earlier processes, and starts to report the progress of this process. */
   async start(): Promise<void> {
     const { works, queue, store } = this.#deps
     const hasOthers = (await store.open(HandoverCollection).first({ id: { $ne: this.process } })) !== undefined
@@ -86,7 +85,7 @@ export class RowBuffer {
       await this.#deps.works.run((work) => work.in(HandoverCollection).remove(this.process, { optional: true }))
   }
 
-  /** Hands over what was gathered. Never rejects. */
+  /** Enqueues jobs for the gathered rows. Never rejects. */
   flush(): Promise<void> {
     this.#isGathering = false
     const gathered = [...this.#waiting].flatMap(([organization, rows]) => chunksOf(rows).map((chunk) => ({ organization, rows: chunk })))
@@ -97,7 +96,10 @@ export class RowBuffer {
     return this.#flushed
   }
 
-  /** Makes leads of what this node has gathered of an organization, and of what waits in jobs, for a caller that must know all rows of a person now. The jobs find it done. */
+  /**
+   * Creates leads from gathered rows and queued jobs of an organization. Used if a caller needs all rows of a person now. The
+   * jobs later skip these rows.
+   */
   async settle(organization: string): Promise<void> {
     const { store, follower } = this.#deps
     await this.flush()
@@ -165,7 +167,7 @@ export class RowBuffer {
   async #beat(): Promise<void> {
     await this.flush()
     await this.#closeGap()
-    // Rows that were gathered meanwhile are not handed over yet.
+    // Rows gathered meanwhile have no job yet.
     const through = this.#count === 0 ? this.#deps.clock.now() : undefined
     await this.#deps.works.run((work) => {
       if (through !== undefined) this.#sayThrough(work, through)

@@ -1,4 +1,4 @@
-// What people do to leads: merge two that are one, split one that is two, and say how numbers are read.
+// Operations for manual changes: merge leads, split a lead, and set the default country of numbers.
 import { z } from "zod"
 import { defineOperation, resultOf } from "#core"
 import { personKey } from "../../conversations/index.ts"
@@ -76,7 +76,7 @@ export const splitLead = defineOperation({
   onConflict: async ({ error }) => error,
 })
 
-/** As one of them is written, where it is the same number. */
+/** Returns the lead's spelling of the same number. */
 function asWritten(phones: readonly string[], phone: string): string {
   return phones.find((one) => personKey(one) === personKey(phone)) ?? phone
 }

@@ -1,4 +1,4 @@
-// Finding leads, reading one, and what happened with it.
+// Operations to find leads, read a lead, and read its timeline.
 import { z } from "zod"
 import { AnyJson, AppError, defineList, defineOperation, Pager, pageInput, resultOf, Timestamp, Uuid } from "#core"
 import { isTimeZone } from "../../../platform/organizations/index.ts"
@@ -8,7 +8,7 @@ import { Leads } from "../leads.ts"
 import { normalPhone } from "../phone-number.ts"
 import { LeadTimeline, timelineOf } from "../timeline/sources.ts"
 
-/** A lead as answers show it. */
+/** Output schema of a lead. */
 export const LeadRef = z.string().trim().min(1).max(60).describe("UUID or 22-character reference.")
 
 export const Lead = z

@@ -1,4 +1,4 @@
-// What this area itself tells of a lead: rows that were written about it, and what was done to it by hand.
+// Timeline sources of this area: rows about a lead, and manual changes.
 import type { Store } from "#core"
 import {
   ChangeCollection,
@@ -11,7 +11,7 @@ import {
 } from "../collections.ts"
 import { type LeadTimelineSource, newestFirst, type TimelineEntry, type TimelineQuery } from "./sources.ts"
 
-/** As every source asks its store. */
+/** Find options shared by all sources. */
 function findOptions({ limit, after }: Pick<TimelineQuery, "limit" | "after">) {
   return { sort: { at: -1, id: -1 }, limit, ...(after ? { after } : {}) } as const
 }
@@ -34,7 +34,7 @@ export function changeSource(store: Store): LeadTimelineSource {
   }
 }
 
-/** A lead that a row made keeps its beginning itself: one document fewer for each person. */
+/** Timeline entry of the first contact. A lead created by a row stores its first contact itself. This saves a document per person. */
 export function beginningSource(store: Store): LeadTimelineSource {
   return async ({ organization, leadIds, limit, after }) => {
     const leads = await store.open(LeadCollection, organization).find({ id: { $in: [...leadIds] } }, { limit: leadIds.length })

@@ -2,32 +2,32 @@
 import { type Collection, type Document, defineExtensionPoint, type Json } from "#core"
 import type { StoredLead } from "../collections.ts"
 
-/** One step; `id` is the document's that tells of it. */
+/** A timeline step. `id` is the id of the document behind the entry. */
 export interface TimelineEntry extends Document {
   /** RFC 3339. */
   at: string
-  /** `<area>.<what happened>`, such as `chat_app.message_received`. */
+  /** `<area>.<event>`, such as `chat_app.message_received`. */
   kind: string
-  /** A sentence for people. */
+  /** A sentence for users. */
   summary: string
-  /** Ids and what else proves it. */
+  /** Ids and other evidence. */
   evidence: Record<string, Json>
 }
 
-/** Of whom, and which part: as the store's `find` takes it. */
+/** The people and the page of a query, in the form of the store's `find`. */
 export interface TimelineQuery {
   readonly organization: string
-  /** The lead, and those that were merged into it. */
+  /** The lead and all leads merged into it. */
   readonly leadIds: readonly string[]
   readonly emails: readonly string[]
   /** E.164. */
   readonly phones: readonly string[]
   readonly limit: number
-  /** `at` and `id` of the last entry seen, where there is one: keyset paging by `at`, then `id`, both descending. */
+  /** `at` and `id` of the last entry of the previous page, if any. Keyset paging by `at`, then `id`, both descending. */
   readonly after?: readonly [string, string]
 }
 
-/** The newest entries of those people, at most `limit`, by `at` and `id` descending. */
+/** Returns the newest entries of these people, at most `limit`, by `at` and `id` descending. */
 export type LeadTimelineSource = (query: TimelineQuery) => Promise<readonly TimelineEntry[]>
 
 export const LeadTimeline = defineExtensionPoint<LeadTimelineSource>({ id: "leads.timeline" })
@@ -44,7 +44,7 @@ export function newestFirst(one: Pick<TimelineEntry, "at" | "id">, other: Pick<T
   return one.id < other.id ? 1 : -1
 }
 
-/** A timeline as a collection that a Pager reads: its cursors are then like those of every list. */
+/** A timeline as a collection for a Pager, so its cursors work as in other lists. */
 export function timelineOf(
   timeline: readonly LeadTimelineSource[],
   organization: string,
