@@ -4,7 +4,7 @@ import { type Document, defineCollection, derivedUuid, type UnitOfWork } from "#
 export const statuses = ["pending", "active", "failed", "disabled"] as const
 type DomainStatus = (typeof statuses)[number]
 
-/** One registration of a domain in an organization. */
+/** Id of a domain registration in an organization. */
 export function domainId(organization: string, domain: string): string {
   return derivedUuid("sending domain", organization, domain)
 }
@@ -14,7 +14,7 @@ export function sealContext(id: string): string {
   return `sending domain ${id}`
 }
 
-// The routes of active domains: a global index, kept with each change of a domain.
+// The routes of active domains: a global index, updated with each change of a domain.
 
 interface StoredRoute extends Document {
   domain: string
@@ -23,7 +23,7 @@ interface StoredRoute extends Document {
   registered_at: string
 }
 
-/** `id` is that of the sending domain. */
+/** `id` is the id of the sending domain. */
 export const MailRouteCollection = defineCollection<StoredRoute>()({
   name: "mail_routes",
   scope: "global",
@@ -40,7 +40,7 @@ interface RoutedDomain {
   readonly created_at: string
 }
 
-/** Stages the route of an active domain. Removes the route of another domain. */
+/** Stages the route of an active domain, or the removal of an inactive domain's route. */
 export function stageRoute(
   work: UnitOfWork,
   organization: string,

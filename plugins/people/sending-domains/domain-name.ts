@@ -1,4 +1,4 @@
-// Domain names as people give them, read by the public suffix list: lower case, punycode, an apex or a subdomain.
+// Parses domain names from people with the public suffix list: lower case, punycode, an apex or a subdomain.
 import { domainToASCII } from "node:url"
 import { parse } from "tldts"
 import { AppError } from "#core"
@@ -6,17 +6,17 @@ import { AppError } from "#core"
 export interface DomainName {
   /** Lower case, punycode. */
   readonly name: string
-  /** The registrable domain that it is, or is under: where its DNS zone usually begins. */
+  /** The registrable domain at or above the name. Its DNS zone usually starts there. */
   readonly apex: string
 }
 
 const label = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/
-/** The conversion to ASCII ends a name at these, and decodes text after a %. */
+/** The conversion to ASCII ends a name at these characters, and decodes text after a %. */
 const foreign = /[/\\?#%@:\s]/
 /** Leaves room for `<selector>._domainkey.` within the 253 characters of a name. */
 const maxLength = 220
 
-/** Throws `invalid_argument` for what is not a domain that somebody can own. */
+/** Throws `invalid_argument` if the text is not a registrable domain or subdomain. */
 export function readDomain(text: string): DomainName {
   const name = asciiOf(text)
   if (foreign.test(text.trim()) || name.length > maxLength || !name.includes(".") || !name.split(".").every((part) => label.test(part)))
@@ -28,12 +28,12 @@ export function readDomain(text: string): DomainName {
   return { name, apex: domain }
 }
 
-/** A domain name in one form. Another text stays, and `readDomain` refuses it. */
+/** Returns the normalized domain name. Other text stays unchanged, and `readDomain` refuses it. */
 export function nameOf(text: string): string {
   return foreign.test(text.trim()) ? text : asciiOf(text) || text
 }
 
-/** As `readDomain` gives a name, without judging it: for looking up what was registered. */
+/** Normalizes a name as `readDomain` does, but without validation. For lookups of registered domains. */
 export function asciiOf(text: string): string {
   return domainToASCII(text.trim().replace(/\.$/, "")).toLowerCase()
 }

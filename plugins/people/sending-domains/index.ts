@@ -1,4 +1,4 @@
-// Sending domains: an organization's own domains, from which mail leaves once DNS shows that they are set up.
+// Sending domains: an organization's own domains. Mail leaves from a domain once its DNS records are correct.
 import { Clock, defineJob, definePlugin, injected, Live, Log, Scheduler, Store, Vault } from "#core"
 import { importedAtStart, Outgoing } from "#core/engine"
 import { type ChooseSender, SenderChoices } from "../email/index.ts"
@@ -64,16 +64,17 @@ const checkJob = defineJob(checkRef, {
   },
 })
 
-// Who an organization's mail is from while it has an active domain: an address of the domain, signed with its key.
+// Chooses the sender of an organization's mail while the organization has an active domain. The sender is an address of the
+// domain, signed with its key.
 
-/** Of several domains the one that is named, else the one that was registered first. None without evidence from DNS. */
+/** Of several domains chooses the requested domain, else the earliest registration. Returns undefined without evidence from DNS. */
 function chooseSender(store: Store, vault: Vault): ChooseSender {
   return async (organization, named) => {
     const active = { status: "active", evidence: { $ne: null }, ...(named === undefined ? {} : { domain: named }) }
     const found = await store.open(SendingDomainResource.collection, organization).first(active, { sort: { created_at: 1 } })
     if (!found) return undefined
     const { id, domain, from_local_part, from_name, forward_to_email, receiving_enabled, selector, private_key, evidence } = found
-    // Where DNS leads replies here, they are forwarded from here.
+    // If DNS routes replies to the service, the service forwards them.
     const receives = receiving_enabled && evidence?.records.some(({ record, state }) => record === "mx" && state === "ok")
     const replies = forward_to_email !== "" && !receives ? { reply_to: [{ name: "", address: forward_to_email }] } : {}
     return {

@@ -1,5 +1,5 @@
-// Finds the organization of a host that mail arrives for. Of several organizations with an active domain, it is the one that
-// registered the domain first.
+// Finds the organization for the host of received mail. If several organizations have the domain active, the earliest
+// registration wins.
 import { type Store, token } from "#core"
 import { domainId, MailRouteCollection } from "./collections.ts"
 import { asciiOf } from "./domain-name.ts"
@@ -8,18 +8,18 @@ import { SendingDomainResource } from "./sending-domain.ts"
 
 export interface MailRoute {
   readonly organization: string
-  /** The sending domain, also where the mail is for its return path. */
+  /** The sending domain, also for mail on its return path. */
   readonly domain: string
   /** `bounce`: for the return path, `bounce.<domain>`. */
   readonly kind: "mail" | "bounce"
 }
 
 export interface MailRoutes {
-  /** The active domain that takes mail for this host; undefined where none does. */
+  /** Returns the active receiving domain of this host, or undefined. */
   of(host: string): Promise<MailRoute | undefined>
-  /** The receiving domain that was registered first: its mailbox gets mail for the service's own postmaster. */
+  /** Returns the earliest registered receiving domain. Its mailbox gets mail for the service's own postmaster. */
   first(): Promise<MailRoute | undefined>
-  /** The mailbox to which the domain's mail is also delivered; empty where it names none. */
+  /** Returns the forwarding address of the domain. Empty if unset. */
   forwardTo(route: MailRoute): Promise<string>
 }
 

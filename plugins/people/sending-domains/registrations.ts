@@ -1,4 +1,4 @@
-// The first state of a registered domain: a DKIM key, the records to create, and the mail records that DNS has already.
+// The initial state of a registered domain: a DKIM key, the records to create, and mail records found in DNS.
 import { createHash, generateKeyPair } from "node:crypto"
 import { promisify } from "node:util"
 import { AppError, type Deps, Ids, Vault } from "#core"
@@ -21,7 +21,7 @@ export class Registrations {
     this.#services = services
   }
 
-  /** Fields of a new domain. Asks DNS for mail records. */
+  /** Returns the fields of a new domain. Looks up mail records in DNS. */
   async start(id: string, domain: string, receiving: boolean) {
     const { ids, vault, settings } = this.#services
     const { name, apex } = readDomain(domain)
@@ -42,7 +42,10 @@ export class Registrations {
     }
   }
 
-  /** Whether a mail server is named; a null MX (RFC 7505) names none. Unknown is no: without receiving nothing hangs on it. */
+  /**
+   * Returns true if a mail server exists. A null MX (RFC 7505) counts as no server. Without receiving, a failed lookup counts as
+   * false, because the answer has no effect.
+   */
   async #hasMail(name: string, receiving: boolean): Promise<boolean> {
     const { lookup, settings } = this.#services
     const answer = await lookup(name, "MX")
@@ -70,13 +73,13 @@ export interface ExpectedRecord {
 interface RecordsOf {
   readonly domain: DomainName["name"]
   readonly selector: string
-  /** base64 of the DER of the public key. */
+  /** Base64 of the public key's DER. */
   readonly publicKey: string
-  /** Whether to offer the MX record. */
+  /** True if the MX record is offered. */
   readonly receives: boolean
 }
 
-/** The records of a domain, those that sending needs first. */
+/** Returns the records of a domain. Records required for sending come first. */
 function recordsOf({ domain, selector, publicKey, receives }: RecordsOf, settings: Settings): ExpectedRecord[] {
   return [
     { kind: "dkim", name: `${selector}._domainkey.${domain}`, type: "TXT", value: `v=DKIM1; k=rsa; p=${publicKey}` },
@@ -87,7 +90,7 @@ function recordsOf({ domain, selector, publicKey, receives }: RecordsOf, setting
   ]
 }
 
-/** The domain of the envelope's sender, which bounces go to. */
+/** Returns the envelope sender's domain, the destination of bounces. */
 export function returnPathOf(domain: string): string {
   return `bounce.${domain}`
 }

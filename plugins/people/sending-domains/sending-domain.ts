@@ -8,7 +8,7 @@ import { nameOf } from "./domain-name.ts"
 import { type ExpectedRecord, Registrations } from "./registrations.ts"
 import { pointsNowhere } from "./settings.ts"
 
-/** Fields that people may change. */
+/** Fields that users may change. */
 const fields = {
   forward_to_email: z
     .string()
@@ -45,7 +45,7 @@ interface Hidden {
   private_key: Sealed
   records: ExpectedRecord[]
   last_checked_at: string | null
-  /** The last check that found every record; an active domain has one. */
+  /** The last complete check. Always set for an active domain. */
   evidence: { at: string; records: RecordCheck[] } | null
   /** Problems of the last checks, their number in a row, and the time of the last count. */
   strikes: { what: string; count: number; at: string } | null
@@ -177,7 +177,7 @@ function requireReceiving(registered: { domain: string; registered_receiving: bo
     )
 }
 
-/** Checks of every registered domain each hour, at a minute of its own. */
+/** Each registered domain is checked hourly, at a minute of its own. */
 export const checkRef = jobRef("sending_domains.check", z.object({ organization: z.string(), domain: z.string() }))
 
 export function scheduleChecks(scheduler: Scheduler, work: UnitOfWork, organization: string, { id, domain }: StoredDomain): void {

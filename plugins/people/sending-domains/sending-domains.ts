@@ -1,4 +1,4 @@
-// Checks sending domains, and takes them out of use and back.
+// Checks sending domains, disables and enables them.
 import {
   AppError,
   type Clock,
@@ -34,7 +34,7 @@ export interface DomainServices {
   readonly scheduler: Scheduler
   readonly vault: Vault
   readonly lookup: Lookup
-  /** One that asks the name servers of a zone themselves, for one check. */
+  /** Returns a lookup at the zone's own name servers, for one check. */
   readonly ownLookup: () => Lookup
 }
 
@@ -49,12 +49,12 @@ export class SendingDomains {
     return SendingDomainResource.items.find(this.#services.store, organization, domain)
   }
 
-  /** As `find`; throws `not_found`. */
+  /** As `find`, but throws `not_found`. */
   require(organization: string, domain: string): Promise<StoredDomain> {
     return SendingDomainResource.items.require(this.#services.store, organization, domain)
   }
 
-  /** Asks DNS, and stages what follows from it. `asked`: by a person, not by the schedule. Throws where the domain is disabled. */
+  /** Queries DNS and stages the new status. `asked`: started by a user instead of the schedule. Throws if the domain is disabled. */
   async check(
     work: UnitOfWork,
     organization: string,
@@ -72,7 +72,7 @@ export class SendingDomains {
     return { domain: this.#change(work, organization, domain, { status, error_reason, evidence, strikes, last_checked_at: at }), records }
   }
 
-  /** Stages that a domain is disabled, or pending again. */
+  /** Stages a domain as disabled, or as pending again. */
   setInUse(work: UnitOfWork, organization: string, domain: StoredDomain, inUse: boolean): StoredDomain {
     if (inUse === (domain.status !== "disabled")) return domain
     if (inUse) scheduleChecks(this.#services.scheduler, work, organization, domain)

@@ -1,4 +1,4 @@
-// What an operator sets: the hosts that customers' records point to, and the DNS servers that are asked.
+// Operator settings: the target hosts of customers' records, and the DNS servers.
 import { isIP } from "node:net"
 import { z } from "zod"
 
@@ -26,21 +26,21 @@ export const Settings = z.strictObject({
 })
 export type Settings = z.output<typeof Settings>
 
-/** The end of the default hosts, which no DNS server of the world knows (RFC 6761 section 6.3). */
+/** Suffix of the default hosts. Public DNS never resolves it (RFC 6761 section 6.3). */
 const notInDns = ".localhost"
 
-/** Hosts that are as they ship, so that no domain can be verified against them. */
+/** Returns the hosts with a default value. Domains cannot be verified against these. */
 export function unsetHosts({ spf_host, return_path_host, receiving_host }: Settings): string[] {
   const hosts = { spf_host, return_path_host, receiving_host }
   return Object.entries(hosts).flatMap(([name, host]) => (pointsNowhere(host) ? [name] : []))
 }
 
-/** Whether a record's value is, or ends in, a host that is not in DNS. */
+/** Returns true if the value is, or ends in, a host outside public DNS. */
 export function pointsNowhere(value: string): boolean {
   return value.split(" ").some((part) => part.endsWith(notInDns))
 }
 
-/** Undefined for what is not an IP address with an optional port. */
+/** Returns undefined unless the text is an IP address with an optional port. */
 export function dnsServerOf(text: string): DnsServer | undefined {
   const [, bracketed, plain, port = "53"] = /^(?:\[([0-9a-f:.]+)\]|([0-9.]+))(?::(\d{1,5}))?$/i.exec(text) ?? []
   const address = bracketed ?? plain ?? text

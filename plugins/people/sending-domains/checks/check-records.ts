@@ -1,4 +1,4 @@
-// Holds the records of a domain against DNS, and recognises what commonly goes wrong with each.
+// Compares the records of a domain with DNS, and recognizes common mistakes.
 import type { Answer, Lookup } from "../dns/lookup.ts"
 import type { ExpectedRecord } from "../registrations.ts"
 import { dkimFault } from "./dkim.ts"
@@ -11,20 +11,20 @@ import { spfRecords } from "./spf-terms.ts"
 type Judgement = Fault | Error | undefined
 
 export interface Lookups {
-  /** Of the domain's own names: asks the name servers of its zone. */
+  /** Lookup for the domain's own names, at the name servers of its zone. */
   readonly own: Lookup
-  /** Of names of others, which its SPF record leads to. */
+  /** Lookup for other names, such as SPF includes. */
   readonly any: Lookup
 }
 
 export interface Checking {
   readonly lookups: Lookups
-  /** The start of the domain's zone, usually. */
+  /** Usually the start of the domain's zone. */
   readonly apex: string
   readonly sample: SignedSample
 }
 
-/** Asks DNS about each record of a domain. */
+/** Looks up each record of a domain in DNS. */
 export function checkRecords(checking: Checking, records: readonly ExpectedRecord[]): Promise<RecordCheck[]> {
   return Promise.all(records.map((record) => checkRecord(checking, record)))
 }
@@ -40,7 +40,7 @@ async function checkRecord(checking: Checking, expected: ExpectedRecord): Promis
   return checkOf(expected, shown, doubled ?? judged)
 }
 
-/** Other TXT records of the name are nobody's business here. */
+/** Removes unrelated TXT records of the name. */
 function withoutOthers(answer: Answer): Answer {
   return answer.known ? { ...answer, values: answer.values.filter((value) => /v=(?:spf|dmarc)1/i.test(value)) } : answer
 }
@@ -53,13 +53,13 @@ async function judge({ lookups, sample }: Checking, expected: ExpectedRecord, va
   return mxFault(expected, values)
 }
 
-/** The answer that is judged stands for what caches hold. */
+/** Returns a lookup with the examined answer, in place of cached answers. */
 function withAnswer(lookup: Lookup, expected: ExpectedRecord, values: readonly string[]): Lookup {
   return async (name, type) =>
     name === expected.name && type === expected.type ? { known: true, values, authoritative: true, ttl: null } : lookup(name, type)
 }
 
-/** DNS hosts that add the zone to every name make `a.example.com` to `a.example.com.example.com`. */
+/** Detects the name `a.example.com.example.com`. Some DNS hosts append the zone to every name. */
 async function doubledName(lookup: Lookup, apex: string, expected: ExpectedRecord): Promise<Fault | undefined> {
   const doubled = `${expected.name}.${apex}`
   const answer = await lookup(doubled, expected.type)
@@ -72,7 +72,7 @@ async function doubledName(lookup: Lookup, apex: string, expected: ExpectedRecor
   }
 }
 
-// The DMARC policy of a domain (RFC 9989): its own, or that of a domain above it.
+// The DMARC policy of a domain (RFC 9989): its own, or the policy of a parent domain.
 
 /** Judges the TXT records at the domain's `_dmarc`. Returns an Error if DNS does not answer. */
 async function dmarcFault(lookup: Lookup, expected: ExpectedRecord, values: readonly string[]): Promise<Fault | Error | undefined> {
@@ -83,7 +83,7 @@ async function dmarcFault(lookup: Lookup, expected: ExpectedRecord, values: read
       name === expected.name && type === "TXT" ? { known: true, values: [record], authoritative: true, ttl: null } : lookup(name, type)
     return (await dmarcVerdict(only, domain)).result === "pass"
   }
-  /** The first of the records without marks of DNS hosts that receivers accept. */
+  /** Returns the first record that receivers accept after removal of a DNS host's quotes and backslashes. */
   const mended = async () => {
     for (const record of own.map((one) => one.replace(/["\\]/g, "").trim())) if (await passes(record)) return record
     return expected.value

@@ -1,4 +1,4 @@
-// The DKIM key of a domain (RFC 6376): a receiver verifies a message that is signed as the domain's mail is.
+// The DKIM key of a domain (RFC 6376). Checks that a receiver can verify a message with the domain's signature.
 import type { Lookup } from "../dns/lookup.ts"
 import type { ExpectedRecord } from "../registrations.ts"
 import { dkimVerdict, type SignedSample } from "./receiver.ts"
@@ -35,7 +35,7 @@ export async function dkimFault(
   return { problem: "refused", fix: `Mail servers refuse the key (${verdict.why}). Replace the value by ${expected.value}` }
 }
 
-/** The tag `p`. White space in it counts for nothing (RFC 6376 section 3.6.1). */
+/** Returns the tag `p`, without white space (RFC 6376 section 3.6.1). */
 function keyOf(value: string): string {
   return /(?:^|;)\s*p\s*=([^;]*)/.exec(value)?.[1]?.replace(/\s/g, "") ?? ""
 }

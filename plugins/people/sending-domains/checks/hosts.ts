@@ -1,4 +1,4 @@
-// Records that name a host of the service: the return path and the mail server.
+// Records with a host of the service: the return path and the mail server.
 import type { Lookup } from "../dns/lookup.ts"
 import type { ExpectedRecord } from "../registrations.ts"
 import { exchangeOf } from "./receiver.ts"
@@ -11,7 +11,7 @@ interface Lookups {
   readonly any: Lookup
 }
 
-/** The CNAME leads to our host, over several aliases too. */
+/** Checks that the CNAME leads to the service's host, also through several aliases. */
 export async function returnPathFault(
   { own, any }: Lookups,
   expected: ExpectedRecord,
@@ -36,7 +36,7 @@ export async function returnPathFault(
   }
 }
 
-/** Senders try the lowest number first. Servers behind ours are backups. */
+/** Senders try the lowest number first. Servers with a higher number are backups. */
 export function mxFault(expected: ExpectedRecord, values: readonly string[]): Fault | undefined {
   if (values.length === 0)
     return { problem: "missing", fix: `Create the ${expected.type} record ${expected.name} with the value ${expected.value}` }

@@ -1,5 +1,5 @@
-// Judges a domain's records as a mail server does that receives its mail: SPF (RFC 7208), DKIM (RFC 6376), DMARC (RFC 9989).
-// mailauth evaluates in its strict mode, so that a record passes at receivers without leniency too.
+// Judges a domain's records from the view of a receiving mail server: SPF (RFC 7208), DKIM (RFC 6376), DMARC (RFC 9989). mailauth
+// runs in strict mode, so an accepted record also passes at strict receivers.
 import type { DNSResolver } from "mailauth"
 import type { Answer, Lookup, RecordType } from "../dns/lookup.ts"
 
@@ -9,11 +9,11 @@ export type Verdict =
   | { readonly result: "fail"; readonly why: string }
   | { readonly result: "unknown"; readonly why: string }
 
-/** Characters of a TXT record that are read. */
+/** Limit of a TXT record, characters. */
 const maxText = 16_384
 const types: readonly string[] = ["A", "AAAA", "CNAME", "MX", "TXT"] satisfies RecordType[]
 
-/** A message as the domain sends it, signed with its key. */
+/** A sample message of the domain, signed with its key. */
 export interface SignedSample {
   readonly message: Buffer
 }
@@ -39,7 +39,7 @@ export async function signSample({ domain, selector, privateKey }: SigningKey): 
   return { message: Buffer.from(`${signatures}${text}`) }
 }
 
-/** Evaluates the SPF record of a domain for one client. `record` stands in for the published one. */
+/** Evaluates the SPF record of a domain for one client. `record` replaces the published record. */
 export async function spfVerdict(lookup: Lookup, domain: string, ip: string, record?: string): Promise<Verdict> {
   const { spf } = await import("mailauth")
   const { resolver, failure } = resolverOf(lookup, record === undefined ? undefined : { name: domain, text: record })
@@ -72,12 +72,12 @@ interface Status {
 function verdictOf({ result, comment }: Status, failure: string | undefined): Verdict {
   if (result === "pass") return { result: "pass" }
   if (result === "temperror") return { result: "unknown", why: failure ?? "temporary error" }
-  // mailauth puts the receiver and the addresses in front.
+  // mailauth adds the receiver and the addresses in front.
   const why = comment ? comment.replace(/^receiver: /, "").slice(0, 300) : ""
   return { result: "fail", why: why === "" ? result : `${result}: ${why}` }
 }
 
-/** Answers as Node's resolver does. `failure` returns the last question without an answer. */
+/** Returns a resolver with the interface of Node's. `failure` returns the last question without an answer. */
 function resolverOf(
   lookup: Lookup,
   instead?: { readonly name: string; readonly text: string },

@@ -1,4 +1,4 @@
-// What one record was expected to be, what DNS has, and how to mend it.
+// The check of a record: the expected value, the value in DNS, and the fix.
 import { z } from "zod"
 import type { Answer } from "../dns/lookup.ts"
 import type { ExpectedRecord } from "../registrations.ts"
@@ -35,13 +35,13 @@ export const RecordCheck = z.object({
 })
 export type RecordCheck = z.output<typeof RecordCheck>
 
-/** What is wrong with a record: the kind of mistake, and what mends it. */
+/** A mistake in a record, and its fix. */
 export interface Fault {
   readonly problem: (typeof problems)[number]
   readonly fix: string
 }
 
-/** `fault` undefined: as expected; an Error: DNS did not tell something that the judgement needs. */
+/** `fault`: undefined for a correct record, an Error if DNS did not answer a required question. */
 export function checkOf(expected: ExpectedRecord, answer: Answer, fault: Fault | Error | undefined): RecordCheck {
   const about = { record: expected.kind, name: expected.name, type: expected.type, expected: expected.value }
   const seen = answer.known

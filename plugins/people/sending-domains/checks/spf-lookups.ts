@@ -1,5 +1,5 @@
-// The DNS look-ups of a whole SPF record (RFC 7208 sections 4.6.4 and 5.2). A receiver that finds our include early reads no
-// further; others resolve the whole record first, and refuse it for a fault further on.
+// Counts the DNS lookups of a whole SPF record (RFC 7208 sections 4.6.4 and 5.2). Some receivers stop at an early match of our
+// include. Others resolve the whole record first, and refuse it for a later fault.
 import type { Lookup } from "../dns/lookup.ts"
 import type { Fault } from "./record-check.ts"
 import { isAll, readTerms, spfRecords } from "./spf-terms.ts"
@@ -7,7 +7,7 @@ import { isAll, readTerms, spfRecords } from "./spf-terms.ts"
 const maxLookups = 10
 const maxVoidLookups = 2
 
-/** Returns the fault of the record's look-ups; an Error if DNS does not answer. */
+/** Returns the fault of the record's lookups, or an Error if DNS does not answer. */
 export async function lookupFault(lookup: Lookup, record: string, name: string): Promise<Fault | Error | undefined> {
   const counts = { lookups: 0, void: 0 }
   const found = await follow({ lookup, counts, within: [name] }, record, name)
@@ -22,7 +22,7 @@ export async function lookupFault(lookup: Lookup, record: string, name: string):
 interface Following {
   readonly lookup: Lookup
   readonly counts: { lookups: number; void: number }
-  /** Names whose records are being followed. */
+  /** Names on the path to the current record. */
   readonly within: readonly string[]
 }
 
@@ -49,12 +49,12 @@ async function follow(following: Following, record: string, name: string): Promi
 
 export interface LookupTerm {
   readonly term: string
-  /** `include` stands for `redirect` too. */
+  /** `include` also represents `redirect`. */
   readonly kind: "include" | "exists" | "ptr" | "a" | "mx"
   readonly target: string
 }
 
-/** Returns the terms of a record that make mail servers ask DNS. */
+/** Returns the terms of a record that cause DNS lookups. */
 export function lookupsIn(record: string, name: string): LookupTerm[] {
   const terms = readTerms(record)
   const ends = terms.some(isAll)
@@ -66,7 +66,7 @@ export function lookupsIn(record: string, name: string): LookupTerm[] {
   })
 }
 
-/** What is asked of the target. Absent if the question depends on the message. */
+/** Record type of the lookup. Absent if the question depends on the message. */
 const typeOf = { include: "TXT", mx: "MX", a: "A", ptr: undefined, exists: undefined } as const
 
 const tooManyLookups: Fault = {

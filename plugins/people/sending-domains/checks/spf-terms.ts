@@ -1,6 +1,6 @@
-// The terms of SPF records (RFC 7208), read for advice. Receivers decide about a record, not this file.
+// The terms of SPF records (RFC 7208), parsed for advice. The verdict comes from mailauth, not from this file.
 
-/** The values that are SPF records, quoted ones too. */
+/** Returns the SPF records among the values, including quoted records. */
 export function spfRecords(values: readonly string[]): string[] {
   return values.filter((value) => /^"?\s*v=spf1(?:[\s"]|$)/i.test(value))
 }
@@ -13,7 +13,7 @@ export function isAll(term: string): boolean {
   return /^[+?~-]?all$/i.test(term)
 }
 
-/** Terms that a receiver reads: up to the first "all", then modifiers. Redirects count only without "all". */
+/** Returns the terms evaluated by receivers: up to the first "all", then modifiers. Redirects count only without "all". */
 export function readTerms(record: string): string[] {
   const terms = termsOf(record)
   const end = terms.findIndex(isAll)
@@ -24,8 +24,8 @@ const mechanism = /^[+?~-]?(?:all|include:\S+|exists:\S+|(?:a|mx)(?:[:/]\S+)?|pt
 const modifier = /^[a-z][a-z0-9._-]*=\S*$/i
 
 /**
- * Returns records with our include and the terms of the given ones, the closest first. A receiver may refuse the closest,
- * as for a term of the customer that fails our servers.
+ * Returns candidate records with our include and the existing terms, the most similar first. A receiver may refuse the most
+ * similar candidate, for example if a customer's term fails our servers.
  */
 export function mergedRecords(include: string, records: readonly string[]): string[] {
   const own = (term: string) => term.toLowerCase().replace(/^[+?~-]/, "") === include
@@ -33,7 +33,7 @@ export function mergedRecords(include: string, records: readonly string[]): stri
   const all = given.filter(isAll).at(-1)
   const others = unique(given.filter((term) => !isAll(term) && !own(term)))
   const redirects = others.filter((term) => /^redirect=/i.test(term))
-  // A redirect counts only as the end of a record.
+  // A redirect counts only at the end of a record.
   const kept = all === undefined && redirects.length === 1 ? others : others.map((term) => term.replace(/^redirect=/i, "include:"))
   const end = all ?? (kept === others && redirects.length === 1 ? undefined : "~all")
   const text = (terms: readonly (string | undefined)[]) => ["v=spf1", ...terms.filter((term) => term !== undefined)].join(" ")

@@ -1,4 +1,5 @@
-// The SPF record of a domain (RFC 7208): a receiver passes the servers that send, and no fault lies further on in the record.
+// The SPF record of a domain (RFC 7208). Checks that a receiver passes the sending servers, and that the record has no later
+// fault.
 import type { Lookup } from "../dns/lookup.ts"
 import type { ExpectedRecord } from "../registrations.ts"
 import { exchangeOf, spfVerdict, type Verdict } from "./receiver.ts"
@@ -38,7 +39,7 @@ function includeOf({ value }: ExpectedRecord): string {
 
 /** Returns the first verdict other than a pass, over all addresses. */
 async function judged(lookup: Lookup, expected: ExpectedRecord, addresses: readonly string[], record: string): Promise<Verdict> {
-  // Our own record names no address that could be tried.
+  // The service's own record has no addresses to test.
   if (addresses.length === 0)
     return termsOf(record).some((term) => term.replace(/^\+/, "").toLowerCase() === includeOf(expected))
       ? { result: "pass" }
@@ -50,7 +51,7 @@ async function judged(lookup: Lookup, expected: ExpectedRecord, addresses: reado
   return { result: "pass" }
 }
 
-/** Returns a record that passes this check, with as many of the customer's terms as possible. */
+/** Returns a correct record with as many of the customer's terms as possible. */
 async function adviceFor(
   lookup: Lookup,
   expected: ExpectedRecord,
@@ -64,12 +65,12 @@ async function adviceFor(
   return expected.value
 }
 
-// Addresses that the service's own SPF record lists: a receiver's view of the servers that send.
+// Addresses in the service's own SPF record: the sending servers from a receiver's view.
 
 const maxAddresses = 8
 const maxRecords = 10
 
-/** Returns one address of each network, several at most; an Error if DNS does not answer. */
+/** Returns an address per network, up to the limit. Returns an Error if DNS does not answer. */
 async function sendingAddresses(lookup: Lookup, host: string): Promise<string[] | Error> {
   const addresses: string[] = []
   const hosts = [host]

@@ -1,11 +1,11 @@
-// The status of a domain after a check. A look-up without an answer changes no status. One contradiction of an active domain
-// is remembered, and the same one over several checks ends it.
+// The status of a domain after a check. A lookup without an answer does not change the status. An active domain with a wrong
+// record gets a strike. The same problem over several checks makes the domain fail.
 import type { StoredDomain } from "../sending-domain.ts"
 import type { RecordCheck } from "./record-check.ts"
 
-/** Checks that must find the same before a domain fails. */
+/** Checks with the same problem until a domain fails. */
 const checksToFail = 3
-/** Checks closer together than this count once, so that asking often does not fail a domain. */
+/** Checks within this interval count once, so frequent checks do not fail a domain. */
 const countedEveryMs = 600_000
 
 type Judged = Pick<StoredDomain, "status" | "error_reason" | "evidence" | "strikes">
@@ -13,7 +13,7 @@ type Judged = Pick<StoredDomain, "status" | "error_reason" | "evidence" | "strik
 export interface CheckRun {
   readonly at: string
   readonly records: readonly RecordCheck[]
-  /** Somebody asked for it, and so says that the records are there. */
+  /** True if a user started the check. The user expects the records to be present. */
   readonly asked: boolean
 }
 
@@ -23,7 +23,7 @@ export function afterCheck(domain: Judged, { at, records, asked }: CheckRun): Ju
   const wrong = needed.filter(({ state }) => state === "wrong")
   if (needed.every(({ state }) => state === "ok"))
     return { status: "active", error_reason: "", evidence: { at, records: [...records] }, strikes: null }
-  // The records that were wrong may be right by now, so that a failed domain names the open question in their place.
+  // The wrong records may be correct by now, so a failed domain reports the open question instead.
   if (wrong.length === 0) return domain.status === "failed" ? { ...domain, error_reason: openReason(needed) } : domain
   const what = wrong.map(({ record, problem }) => `${record} ${problem}`).join(", ")
   const strikes = struck(domain.strikes, what, at)

@@ -1,4 +1,4 @@
-// How the sending domains stand, those in trouble with what is wrong.
+// Status of the sending domains. Failed domains show their problem.
 import { Answered, Badge, Nothing, type Tone, UntrustedText, useAnswer } from "#console"
 
 const maxShown = 5
@@ -37,7 +37,7 @@ export default function DomainsCard() {
 
 const tones: Readonly<Record<string, Tone>> = { active: "good", failed: "bad", pending: "warning" }
 
-/** A sending domain as the screens show it. */
+/** Status badge of a sending domain. */
 export function Status({ status }: { readonly status: string }) {
   return <Badge tone={tones[status] ?? "plain"}>{status}</Badge>
 }

@@ -1,4 +1,4 @@
-// One sending domain: each DNS record as it should be, to copy, beside what a check found.
+// A sending domain: each expected DNS record with a copy button, beside the result of a check.
 import { useSignal } from "@preact/signals"
 import {
   Ago,

@@ -1,4 +1,4 @@
-// Sending domains: their DNS records as they should be and as they are, and a card of those in trouble.
+// Sending domains: their expected and actual DNS records, and a card of the domains with problems.
 import type { Contribution } from "#console"
 
 export default {

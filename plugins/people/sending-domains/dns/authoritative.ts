@@ -1,22 +1,22 @@
-// Asks the name servers of a zone themselves, so that a record counts as soon as it is there, also while caches hold an older one. Where
-// none of them answers, the recursive server's answer holds, as that of a cache.
+// Queries the name servers of a zone directly. A new record then counts at once, even while caches have an older record. If no
+// server answers, the recursive server's answer counts, as a cached answer.
 import ipaddr from "ipaddr.js"
 import type { DnsServer } from "../settings.ts"
 import { type AskServer, type Known, type Lookup, serverText } from "./lookup.ts"
 
-/** Name servers that are asked, of one zone; all at once. */
+/** Name servers queried per zone, in parallel. */
 const maxServers = 3
-/** Labels that are taken off a name to find its zone. */
+/** Limit of labels removed from a name to find its zone. */
 const maxSteps = 10
 
 export interface AuthoritativeParts {
   readonly recursive: Lookup
   readonly ask: AskServer
-  /** Those of the settings: the only ones that may have private addresses, and be at another port than 53. */
+  /** Servers of the settings. Only these may have private addresses or another port than 53. */
   readonly configured: readonly DnsServer[]
 }
 
-/** A look-up that remembers which servers a zone has: for one check. */
+/** Returns a lookup with a cache of zone servers, for a single check. */
 export function authoritativeLookup({ recursive, ask, configured }: AuthoritativeParts): Lookup {
   const zones = new Map<string, Promise<readonly string[]>>()
 
@@ -28,9 +28,9 @@ export function authoritativeLookup({ recursive, ask, configured }: Authoritativ
     return asked
   }
 
-  /** Of the zone that a name is in. */
+  /** Returns the servers of a name's zone. */
   const serversOf = async (name: string): Promise<DnsServer[]> => {
-    // Names with an underscore begin no zone, or hardly ever: then its parent's servers do not tell.
+    // Names with an underscore rarely start a zone, so the search begins at the parent.
     const labels = name.replace(/^.*_[^.]*\./, "").split(".")
     for (let at = 0; at < Math.min(labels.length - 1, maxSteps); at++) {
       const hosts = await nameServers(labels.slice(at).join("."))
@@ -51,14 +51,17 @@ export function authoritativeLookup({ recursive, ask, configured }: Authoritativ
   }
 }
 
-/** Rejects for a server that does not know the zone, and where the name is an alias whose target is in another one. */
+/** Rejects if the server does not know the zone, or if the name is an alias into another zone. */
 async function toldBy(server: DnsServer, ask: () => ReturnType<Lookup>): Promise<Known> {
   const answer = await ask()
   if (answer.known && answer.authoritative && !answer.alias) return answer
   throw new Error(`${serverText(server)} does not tell`)
 }
 
-/** A zone's owner says what its servers' addresses are; private ones would lead into the operator's network. */
+/**
+ * Returns servers with a public or configured address. A zone's owner controls the addresses of its servers, and a private
+ * address would lead into the operator's network.
+ */
 function reachable(address: string, configured: readonly DnsServer[]): DnsServer[] {
   const own = configured.find((server) => server.address === address)
   if (own) return [own]

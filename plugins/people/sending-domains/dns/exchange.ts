@@ -1,4 +1,4 @@
-// One question to one DNS server: over UDP, and over TCP where the answer does not fit. Both end in time and in size.
+// Sends a DNS question to a server: over UDP, and over TCP if the answer is truncated. Time and size are limited.
 import { connect, isIPv6 } from "node:net"
 import type { Packet } from "dns2"
 import type { DnsServer } from "../settings.ts"
@@ -6,12 +6,12 @@ import type { DnsServer } from "../settings.ts"
 export interface Question {
   readonly name: string
   readonly type: "A" | "AAAA" | "CNAME" | "MX" | "NS" | "TXT"
-  /** Whether the server is to ask others; a name server of a zone knows the zone. */
+  /** True if the server must query others. A zone's name server answers from its own data. */
   readonly recursive: boolean
 }
 
 export async function exchange({ address, port }: DnsServer, question: Question, timeoutMs: number): Promise<Packet> {
-  // A command asks no question.
+  // Imported late: commands send no questions.
   const { Packet, UDPClient } = await import("dns2")
   const { name, type, recursive } = question
   const socketType = isIPv6(address) ? "udp6" : "udp4"
@@ -20,7 +20,7 @@ export async function exchange({ address, port }: DnsServer, question: Question,
   return answer.header.tc ? await overTcp({ address, port }, question, timeoutMs) : answer
 }
 
-/** With two bytes of length in front, in both directions (RFC 1035 section 4.2.2). */
+/** Messages have two bytes of length in front, in both directions (RFC 1035 section 4.2.2). */
 async function overTcp({ address, port }: DnsServer, { name, type, recursive }: Question, timeoutMs: number): Promise<Packet> {
   const { Packet } = await import("dns2")
   const query = new Packet()

@@ -1,5 +1,5 @@
-// Questions to DNS, as a recursive server answers them: what is there, whether the answer is authoritative or how long it
-// may still be cached, and when nothing can be told at all (SERVFAIL, refusals, timeouts), which says nothing about a record.
+// DNS lookups through a recursive server. An answer has values, and is authoritative or has a remaining cache time. SERVFAIL,
+// refusals and timeouts yield no information about a record.
 import { getServers } from "node:dns"
 import type { Packet } from "dns2"
 import { token } from "#core"
@@ -10,21 +10,21 @@ export type RecordType = Question["type"]
 
 export interface Known {
   readonly known: true
-  /** Empty when DNS has none. TXT joined as RFC 7208 and 6376 say, MX as `10 host`, names in lower case. */
+  /** Empty if DNS has no records. TXT joined as in RFC 7208 and 6376, MX as `10 host`, names in lower case. */
   readonly values: readonly string[]
   readonly authoritative: boolean
-  /** The answer names another name in place of records. */
+  /** True if the answer is an alias instead of records. */
   readonly alias?: boolean
-  /** Seconds for which the answer may be cached; null where it does not say. */
+  /** Remaining cache time in seconds. Null if unknown. */
   readonly ttl: number | null
 }
 
-/** What DNS says of a name, or why it says nothing. */
+/** The DNS values of a name, or the reason for a missing answer. */
 export type Answer = Known | { readonly known: false; readonly why: string }
 
 export type Lookup = (name: string, type: RecordType) => Promise<Answer>
 
-/** The DNS of the service, as its settings have it. */
+/** The DNS lookup of the service, according to its settings. */
 export const DnsLookup = token<Lookup>("DnsLookup")
 
 const noError = 0
@@ -35,12 +35,12 @@ const soaCode = 6
 
 export type AskServer = (server: DnsServer, question: Question) => Promise<Answer>
 
-/** The servers of the settings, or those of the system. */
+/** Returns the servers of the settings, or the system's servers. */
 export function configuredServers({ dns_servers }: Pick<Settings, "dns_servers">): DnsServer[] {
   return (dns_servers.length > 0 ? dns_servers : getServers()).flatMap((text) => dnsServerOf(text) ?? [])
 }
 
-/** Asks the servers in order until one can tell. */
+/** Queries the servers in order until one answers. */
 export function createLookup(settings: Pick<Settings, "dns_servers" | "dns_timeout_ms">): Lookup {
   const ask = askServer(settings)
   return async (name, type) => {
@@ -54,7 +54,7 @@ export function createLookup(settings: Pick<Settings, "dns_servers" | "dns_timeo
   }
 }
 
-/** The DNS of a service that is tried out or tested, which asks nobody: it holds no records. */
+/** Lookup for rehearsals and tests. It has no records and sends no questions. */
 export const emptyLookup: Lookup = async () => ({ known: true, values: [], authoritative: true, ttl: null })
 
 export function askServer({ dns_timeout_ms }: Pick<Settings, "dns_timeout_ms">): AskServer {
@@ -75,7 +75,7 @@ function read(packet: Packet, { name, type }: Question, server: string): Answer 
   const { rcode = noError, aa } = packet.header
   if (rcode !== noError && rcode !== nameError) return { known: false, why: `${server} answered ${rcodes[rcode] ?? `rcode ${rcode}`}` }
   if (packet.errors.length > 0) return { known: false, why: `${server} gave an answer that cannot be read` }
-  // Of an alias, the servers of its target's zone are not those of its own.
+  // The name servers of an alias's target zone are not the name servers of the alias.
   const isOwn = (record: Packet["answers"][number]) => type !== "NS" || host(record.name) === name.toLowerCase()
   const records = packet.answers.filter((record) => record.type === typeCodes[type] && isOwn(record))
   const ttls = (records.length > 0 ? packet.answers : packet.authorities.filter((record) => record.type === soaCode)).map(

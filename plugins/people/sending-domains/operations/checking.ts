@@ -1,4 +1,4 @@
-// Checking a sending domain now, and taking it out of use and back.
+// Operations to check a sending domain now, and to disable or enable it.
 import { z } from "zod"
 import { defineOperation, resultOf } from "#core"
 import { RecordCheck } from "../checks/record-check.ts"
