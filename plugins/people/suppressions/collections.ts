@@ -1,5 +1,5 @@
-// The suppression list: one entry for each address of an organization and reason, with its evidence; and the service's
-// key, under which addresses are looked up and tokens are made.
+// The suppression list: an entry with evidence for each address of an organization and reason. Also the service's key for lookups
+// of addresses and for tokens.
 import { type Document, defineCollection, derivedUuid, type Sealed } from "#core"
 
 export const suppressionReasons = ["hard_bounce", "complaint", "unsubscribe", "manual"] as const
@@ -9,11 +9,11 @@ export const suppressionSources = ["smtp", "bounce", "feedback_report", "link", 
 export type SuppressionSource = (typeof suppressionSources)[number]
 
 export interface Evidence {
-  /** Of the message that it followed from, with angle brackets. */
+  /** Id of the message behind the entry, with angle brackets. */
   message_id: string | null
   /** RFC 3463. */
   smtp_status: string | null
-  /** What was said, bounded. */
+  /** Text of the report, truncated. */
   report: string
   /** The credential of the person who made the entry. */
   credential_id: string | null
@@ -29,7 +29,7 @@ export interface StoredSuppression extends Document {
   created_at: string
 }
 
-/** The entry of an address, told by its digest, for one reason. */
+/** Returns the entry id of an address digest and a reason. */
 export function suppressionId(digest: string, reason: SuppressionReason): string {
   return derivedUuid("suppression", digest, reason)
 }

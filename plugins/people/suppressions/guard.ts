@@ -1,4 +1,4 @@
-// Holds every message against the suppression list, and keeps what mail servers say of recipients who do not exist.
+// Checks every message against the suppression list, and records hard bounces from mail servers.
 import type { Clock, Logger, PublicUrl, Store, UnitsOfWork } from "#core"
 import type { LeavingMail, MailGuard, Refusal } from "../email/index.ts"
 import { rememberSent } from "./bounces/sent-mail.ts"
@@ -35,7 +35,7 @@ export function suppressionGuard(services: GuardServices): MailGuard {
       try {
         await work.run((staged) => Promise.all(dead.map((refusal) => suppressions.add(staged, mail.organization, bounced(mail, refusal)))))
       } catch (error) {
-        // The next message to the address is refused likewise.
+        // The next message to the address produces the same refusal.
         log.warn({ err: error, message_id: mail.messageId }, "a hard bounce could not be kept")
       }
     },
@@ -47,12 +47,12 @@ function bounced({ messageId }: LeavingMail, { address, status, text }: Refusal)
   return { address, reason: "hard_bounce" as const, source: "smtp" as const, evidence }
 }
 
-// Enhanced status codes (RFC 3463): which of them say that an address is of no use.
+// Enhanced status codes (RFC 3463) of unusable addresses.
 
-/** Permanent, and yet about the message or its sender rather than the address, or of a mailbox that may be emptied. */
+/** Permanent errors of the message or its sender instead of the address, or of a full mailbox. */
 const aboutMessage = /^5\.(?:1\.[78]|2\.[23]|3\.4|4\.[67]|[567]\.\d+)$/
 
-/** Whether mail to the address fails, regardless of its content and sender. */
+/** Returns true if mail to the address fails regardless of content and sender. */
 export function isDeadAddress(status: string): boolean {
   return status.startsWith("5.") && !aboutMessage.test(status)
 }

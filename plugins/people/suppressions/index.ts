@@ -1,4 +1,4 @@
-// The suppression list: whom an organization's mail must not go to, with the evidence, obeyed by all mail of the service.
+// The suppression list: addresses that must not receive an organization's mail, with evidence. All mail of the service obeys it.
 import { Clock, definePlugin, injected, Log, PublicUrl, Store, UnitsOfWork } from "#core"
 import { MailGuards } from "../email/index.ts"
 import { MailHandlers } from "../inbound-mail/index.ts"

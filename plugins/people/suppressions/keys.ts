@@ -1,5 +1,5 @@
-// The key of the suppression list: random, made once and kept sealed, so that a changed master key neither empties the list
-// nor invalidates the links in mail that was sent long ago.
+// The key of the suppression list: random, created once and stored sealed. A changed master key therefore does not empty the list
+// or invalidate links in old mail.
 import { createHmac, hkdfSync, randomBytes } from "node:crypto"
 import { Clock, type Deps, Ids, Store, timestamp, Vault } from "#core"
 import { keySealContext, MailKeyCollection } from "./collections.ts"
@@ -15,7 +15,7 @@ export class MailKeys {
     this.#services = services
   }
 
-  /** A key of 32 bytes for one purpose. */
+  /** Returns a key of 32 bytes for a purpose. */
   async keyFor(purpose: string): Promise<Buffer> {
     this.#key ??= this.#read().catch((error: unknown) => {
       this.#key = undefined
@@ -24,7 +24,7 @@ export class MailKeys {
     return Buffer.from(hkdfSync("sha256", await this.#key, "", `millrace:mail:${purpose}`, 32))
   }
 
-  /** Of an organization's address, spelled normally. */
+  /** Returns the digest of an organization's normalized address. */
   async digestOf(organization: string, address: string): Promise<string> {
     return createHmac("sha256", await this.keyFor("digest"))
       .update(`${organization}\n${address}`)
@@ -37,7 +37,7 @@ export class MailKeys {
     return Buffer.from(vault.open(stored.key, keySealContext), "base64")
   }
 
-  /** Of several nodes that make one, the first one's holds. */
+  /** If several nodes create a key, the first stored key wins. */
   async #make() {
     const { store, vault, clock, ids } = this.#services
     const doc = { id, key: vault.seal(randomBytes(32).toString("base64"), keySealContext), created_at: timestamp(clock.now()) }

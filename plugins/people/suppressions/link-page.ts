@@ -1,5 +1,5 @@
-// What a person sees who opens a link in a message by which they end such messages. Without scripts, frames and anything from
-// elsewhere; opening it changes nothing, since scanners of mail and messages open links.
+// The page of an opt-out or unsubscribe link. It has no scripts, frames or external content. Opening the page changes no data,
+// because mail scanners open links.
 import { createHash } from "node:crypto"
 import { Html, html, type RouteResponse } from "#core"
 
@@ -12,7 +12,7 @@ export function confirmation(label: string): Html {
   return html`<form method="post"><input type="hidden" name="confirmed" value="page"><button type="submit">${label}</button></form>`
 }
 
-/** Of a link that this service did not make. */
+/** The page for an invalid link. */
 export function unknownPage(): RouteResponse {
   return linkPage(404, "This link is not valid", html`<p>Open it exactly as it stands in the message.</p>`)
 }
@@ -33,7 +33,7 @@ export function linkPage(status: number, title: string, content: Html): RouteRes
   }
 }
 
-/** What a person sees who opens an unsubscribe link: a page that asks, and one that confirms. */
+/** Pages of an unsubscribe link: a question, and a confirmation. */
 export function askingPage(sender: string, address: string): RouteResponse {
   return linkPage(200, "Unsubscribe?", html`<p>${address} gets no more news and offers from ${sender}.</p>${confirmation("Unsubscribe")}`)
 }

@@ -1,4 +1,4 @@
-// The suppression list as people read and change it.
+// Operations to read and change the suppression list.
 import { z } from "zod"
 import { defineList, defineOperation, resultOf, Timestamp, Uuid } from "#core"
 import { isMailAddress } from "../email/index.ts"
@@ -90,7 +90,7 @@ export const listSuppressions = defineList({
     ...(address && { id: { $in: await deps.suppressions.idsOf(organization, address) } }),
     ...asked,
   }),
-  // Of one address there are few, which are found by their ids.
+  // An address has only a few entries. They are found by id.
   sort: ({ address }) => (address === undefined ? { created_at: -1 } : { id: 1 }),
   items: { suppressions: Suppression },
   view: shown,

@@ -1,15 +1,14 @@
-// Tokens of links in messages: what they tell is encrypted and authenticated, so that a token tells nothing, and nobody makes
-// one for somebody else.
+// Tokens of links in messages. The content is encrypted and authenticated: a token reveals no data, and cannot be forged.
 import { createCipheriv, createDecipheriv, createHmac } from "node:crypto"
 import { z } from "zod"
 import type { MailKeys } from "./keys.ts"
 
 const nonceBytes = 12
 const tagBytes = 16
-/** An address has 320 characters at most; what is longer is not decrypted. */
+/** An address has at most 320 characters. Longer tokens are not decrypted. */
 const maxToken = 1_200
 
-/** The same for the same: the nonce is a MAC of what is told. Tokens of one purpose are not read for another. */
+/** Deterministic: the nonce is a MAC of the content. A token is valid for a single purpose. */
 export async function sealLink(keys: MailKeys, purpose: string, plain: Uint8Array): Promise<string> {
   const nonce = createHmac("sha256", await keys.keyFor(`${purpose} nonce`))
     .update(plain)
@@ -19,10 +18,10 @@ export async function sealLink(keys: MailKeys, purpose: string, plain: Uint8Arra
   return Buffer.concat([nonce, cipher.update(plain), cipher.final(), cipher.getAuthTag()]).toString("base64url")
 }
 
-/** Undefined for any token that this service did not make. */
+/** Returns undefined unless this service created the token. */
 export async function openLink(keys: MailKeys, purpose: string, token: string): Promise<Buffer | undefined> {
   const bytes = token.length > maxToken ? Buffer.alloc(0) : Buffer.from(token, "base64url")
-  // Re-encoding refuses other spellings of the same bytes.
+  // Encoding again rejects other spellings of the same bytes.
   if (bytes.length <= nonceBytes + tagBytes || bytes.toString("base64url") !== token) return undefined
   const end = bytes.length - tagBytes
   const decipher = createDecipheriv("aes-256-gcm", await keys.keyFor(purpose), bytes.subarray(0, nonceBytes), {
@@ -39,23 +38,23 @@ interface Unsubscription {
   readonly organization: string
   readonly address: string
   readonly category: "marketing"
-  /** Of the message that carries the link. */
+  /** Id of the message with the link. */
   readonly messageId: string
 }
 
-/** The link by which the recipient of a mail unsubscribes: organization, address, category and message. */
+/** The unsubscribe link of a mail: organization, address, category and message. */
 export const unsubscribePath = "/v1/unsubscribe/{token}"
 
 const purpose = "unsubscribe"
 const Told = z.tuple([z.uuid(), z.string(), z.literal("marketing"), z.string()])
 
-/** The same for each try of a message. */
+/** Returns the same token for all tries of a message. */
 export function unsubscribeToken(keys: MailKeys, { organization, address, category, messageId }: Unsubscription): Promise<string> {
   const told = [organization, address, category, messageId] satisfies z.input<typeof Told>
   return sealLink(keys, purpose, Buffer.from(JSON.stringify(told)))
 }
 
-/** Undefined for any token that this service did not make. */
+/** Returns undefined unless this service created the token. */
 export async function readUnsubscribeToken(keys: MailKeys, token: string): Promise<Unsubscription | undefined> {
   const plain = await openLink(keys, purpose, token)
   if (!plain) return undefined

@@ -1,10 +1,10 @@
-// Who an organization may not write to: looking it up, adding to it and removing from it.
+// Looks up, adds and removes suppressed addresses of an organization.
 import { AppError, allDone, Clock, type Deps, Store, timestamp, type UnitOfWork } from "#core"
 import { type MailCategory, normalAddress } from "../email/index.ts"
 import { type StoredSuppression, SuppressionCollection, type SuppressionReason, suppressionId, suppressionReasons } from "./collections.ts"
 import { MailKeys } from "./keys.ts"
 
-/** Whom an unsubscription concerns is told by what it is from; who runs the service must be told what waits. */
+/** Suppressing reasons by mail category. An unsubscription covers marketing only. Operators must receive notices. */
 const obeyed: Readonly<Record<MailCategory, readonly SuppressionReason[]>> = {
   marketing: suppressionReasons,
   transactional: ["hard_bounce", "complaint", "manual"],
@@ -12,7 +12,7 @@ const obeyed: Readonly<Record<MailCategory, readonly SuppressionReason[]>> = {
   sign_in: [],
 }
 
-/** Characters of a report that are kept. */
+/** Limit of a stored report, characters. */
 const maxReport = 2_000
 
 export interface NewSuppression extends Pick<StoredSuppression, "reason" | "source"> {
@@ -28,18 +28,18 @@ export class Suppressions {
     this.#services = services
   }
 
-  /** The keyed digest under which an address of an organization is kept. */
+  /** Returns the keyed digest of an organization's address. */
   digestOf(organization: string, address: string): Promise<string> {
     return this.#services.keys.digestOf(organization, normalAddress(address))
   }
 
-  /** The ids of the entries that an address may have: the way to look them up that no number of others slows down. */
+  /** Returns the ids of all possible entries of an address. A lookup by id has a constant cost for lists of any size. */
   async idsOf(organization: string, address: string, reasons: readonly SuppressionReason[] = suppressionReasons): Promise<string[]> {
     const digest = await this.digestOf(organization, address)
     return reasons.map((reason) => suppressionId(digest, reason))
   }
 
-  /** Those of the addresses that mail of this category must not go to, with the first reason why. */
+  /** Returns the suppressed addresses for mail of this category, with the first reason. */
   async among(organization: string, category: MailCategory, addresses: readonly string[]): Promise<Map<string, SuppressionReason>> {
     const entries = this.#services.store.open(SuppressionCollection, organization)
     const barred = new Map<string, SuppressionReason>()
@@ -53,14 +53,14 @@ export class Suppressions {
     return barred
   }
 
-  /** The entries that mail of this category to the address obeys, in the order of their weight. */
+  /** Returns the entries against mail of this category to the address, by weight. */
   async obeyed(organization: string, category: MailCategory, address: string): Promise<StoredSuppression[]> {
     const weight = ({ reason }: StoredSuppression) => suppressionReasons.indexOf(reason)
     const found = (await this.of(organization, [address])).filter(({ reason }) => obeyed[category].includes(reason))
     return found.sort((one, other) => weight(one) - weight(other))
   }
 
-  /** Every entry of the addresses. */
+  /** Returns all entries of the addresses. */
   async of(organization: string, addresses: readonly string[]): Promise<StoredSuppression[]> {
     if (addresses.length === 0) return []
     const digests = await Promise.all(addresses.map((address) => this.digestOf(organization, address)))
@@ -74,7 +74,7 @@ export class Suppressions {
     throw new AppError("not_found", `The organization's suppression list has no entry "${id}".`, { reason: "suppression_not_found" })
   }
 
-  /** Stages an entry; the one that is there already for this address and reason stays, and is returned. */
+  /** Stages an entry. An existing entry for the address and reason stays, and is returned. */
   async add(work: UnitOfWork, organization: string, { address, reason, source, evidence }: NewSuppression): Promise<StoredSuppression> {
     const digest = await this.digestOf(organization, address)
     const id = suppressionId(digest, reason)
@@ -100,7 +100,7 @@ export class Suppressions {
     return made
   }
 
-  /** Stages that the list has nothing of an address any more. */
+  /** Stages the removal of all entries of an address. */
   async forget(work: UnitOfWork, organization: string, address: string): Promise<void> {
     for (const id of await this.idsOf(organization, address)) work.in(SuppressionCollection, organization).remove(id, { optional: true })
   }

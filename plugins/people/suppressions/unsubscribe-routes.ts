@@ -1,4 +1,4 @@
-// The public address of unsubscribe links: GET asks a person, POST unsubscribes at once (RFC 8058).
+// The public address of unsubscribe links. GET shows a confirmation page, POST unsubscribes at once (RFC 8058).
 import { type Deps, defineRoute, type RouteRequest, UnitsOfWork } from "#core"
 import { Organizations } from "../../platform/organizations/index.ts"
 import { MailKeys } from "./keys.ts"

@@ -1,5 +1,5 @@
-// Mail on the return path: bounces and complaints. Either counts only with the token of a message that was sent, and for
-// an address which that message went to; anybody can write everything else of it.
+// Mail on the return path: bounces and complaints. They count only with the token of a sent message, and for one of its
+// recipients. All other content of the mail can be forged.
 import type { Clock, Logger, Store, UnitOfWork } from "#core"
 import { normalAddress } from "../../email/index.ts"
 import type { MailHandler, ReceivedMail } from "../../inbound-mail/index.ts"
@@ -25,7 +25,7 @@ export interface BounceServices {
   readonly log: Logger
 }
 
-/** Where mailbox providers are told to send complaints. */
+/** Mailbox for complaints of mailbox providers. */
 const complaintsLocalPart = "complaints"
 
 export function bounceHandler(services: BounceServices): MailHandler {
@@ -48,7 +48,7 @@ function localPartOf(address: string): string {
   return address.slice(0, address.lastIndexOf("@"))
 }
 
-/** Returns why it counts for nothing. */
+/** Returns the reason if the mail does not count. */
 async function take(services: BounceServices, mail: ReceivedMail, work: UnitOfWork): Promise<string | undefined> {
   const parts = mail.content.report?.parts ?? []
   const textOf = (type: RegExp) => parts.find(({ media_type }) => type.test(media_type))?.text
@@ -59,7 +59,7 @@ async function take(services: BounceServices, mail: ReceivedMail, work: UnitOfWo
   const status = textOf(deliveryStatusType)
   const reported = status === undefined ? readTextReport(mail.content) : readDeliveryReport(status)
   if (status === undefined && reported.length === 0) return "not_a_report"
-  /** A report that names an address twice counts once. */
+  /** A repeated address in a report counts once. */
   const seen = new Set<string>()
   for (const token of new Set(tokens)) {
     const sent = await findSent(services.store, token)

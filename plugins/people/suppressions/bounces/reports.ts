@@ -1,9 +1,9 @@
-// The fields of a report's machine-readable part: groups of `Name: value` lines with empty lines between (RFC 3464, RFC 5965).
+// The fields of a report's machine-readable part: groups of `Name: value` lines separated by empty lines (RFC 3464, RFC 5965).
 
 import { headersOf, type MailContent } from "../../inbound-mail/index.ts"
 import { tokenOf } from "./sent-mail.ts"
 
-/** Values by name in lower case; of a repeated field the first. */
+/** Values by name in lower case. The first of a repeated field counts. */
 type ReportFields = ReadonlyMap<string, string>
 
 const maxGroups = 200
@@ -42,7 +42,7 @@ function fieldGroups(text: string): ReportFields[] {
   return groups
 }
 
-/** The address of a typed field, such as `rfc822; ada@example.com`, or of one without a type; empty where there is none. */
+/** Returns the address of a typed field, such as `rfc822; ada@example.com`, or of an untyped field. Empty if absent. */
 function addressIn(value: string | undefined): string {
   const [, type = "rfc822", text = ""] = /^(?:\s*([\w-]+)\s*;)?(.*)$/s.exec(value ?? "") ?? []
   const plain = text.trim().replace(/^<([^<>]*)>$/, "$1")
@@ -56,7 +56,7 @@ function characterOf(code: string): string {
 }
 
 export interface ReportedRecipient {
-  /** Addresses by which it is known: as the message had it, and where it was delivered to. */
+  /** Addresses of the recipient: the original address, and the final address of delivery. */
   readonly addresses: readonly string[]
   readonly action: "failed" | "delayed"
   /** Enhanced status code (RFC 3463), of class 4 or 5. */
@@ -64,10 +64,10 @@ export interface ReportedRecipient {
   readonly text: string
 }
 
-/** Delivery status notifications (RFC 3464, RFC 6533): what became of each recipient, as the reporting server says. */
+/** Delivery status notifications (RFC 3464, RFC 6533): the outcome for each recipient according to the reporting server. */
 export const deliveryStatusType = /^message\/(?:global-)?delivery-status$/
 
-/** Recipients whose mail failed or is late; those that got it are left out. */
+/** Returns recipients with failed or delayed mail. Leaves out successful deliveries. */
 export function readDeliveryReport(text: string): ReportedRecipient[] {
   const groups = fieldGroups(text)
   const reporter = groups.find((group) => group.has("reporting-mta"))?.get("reporting-mta")
@@ -81,7 +81,7 @@ export function readDeliveryReport(text: string): ReportedRecipient[] {
   })
 }
 
-/** The field Status, or what the diagnosis says where that is missing or says only that it failed. */
+/** Returns the field Status. If Status is missing or unspecific, returns the code of the diagnosis. */
 function statusOf(group: ReportFields): string | undefined {
   const given = /\b([45]\.\d{1,3}\.\d{1,3})\b/.exec(group.get("status") ?? "")?.[1]
   const [, reply, enhanced] = /\b([45])\d{2}(?:[ -]#?([45]\.\d{1,3}\.\d{1,3})\b)?/.exec(group.get("diagnostic-code") ?? "") ?? []
@@ -90,15 +90,15 @@ function statusOf(group: ReportFields): string | undefined {
 }
 
 interface FeedbackReport {
-  /** Of the message that it is about; undefined where the provider took it out. */
+  /** Token of the original message. Undefined if the provider removed the token. */
   readonly token: string | undefined
-  /** Empty where the provider took it out. */
+  /** Empty if the provider removed the address. */
   readonly address: string
   readonly reason: "complaint" | "unsubscribe"
   readonly text: string
 }
 
-/** Complaint feedback reports (ARF, RFC 5965): a mailbox provider tells that its user called a message spam. */
+/** Complaint feedback reports (ARF, RFC 5965): a mailbox provider reports a message marked as spam by a user. */
 export const feedbackType = "message/feedback-report"
 
 const reasonOf: Readonly<Record<string, FeedbackReport["reason"]>> = {
@@ -108,7 +108,7 @@ const reasonOf: Readonly<Record<string, FeedbackReport["reason"]>> = {
   "opt-out-list": "unsubscribe",
 }
 
-/** Undefined where nobody complains, as in `not-spam`. `original`: the message that it is about, or its headers. */
+/** Returns undefined for reports without a complaint, such as `not-spam`. `original`: the reported message, or its headers. */
 export function readFeedbackReport(report: string, original: string): FeedbackReport | undefined {
   const [fields] = fieldGroups(report)
   const type = fields?.get("feedback-type")?.toLowerCase() ?? ""
@@ -122,7 +122,7 @@ export function readFeedbackReport(report: string, original: string): FeedbackRe
   return { token, address: address.includes("@") ? address : "", reason, text: `Feedback-Type: ${type}. Reported by ${reporter}.` }
 }
 
-// Bounces in plain text: of qmail (QSBMF) and of older versions of Exim, which name the recipients in a header.
+// Bounces in plain text: of qmail (QSBMF), and of older Exim versions with the recipients in a header.
 
 const maxRecipients = 200
 const maxReason = 2_000

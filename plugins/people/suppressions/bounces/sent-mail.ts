@@ -1,5 +1,5 @@
-// What was sent through a domain of the service's own, by the token in its envelope sender (VERP): the one proof that a
-// bounce or a complaint is about mail that left from here.
+// Sent mail through the service's own domains, by the token in the envelope sender (VERP). The token is the only proof for a
+// bounce or complaint about mail of this service.
 import { createHash, createHmac } from "node:crypto"
 import { type Clock, type Document, defineCollection, type Store, timestamp, type UnitsOfWork } from "#core"
 import { type LeavingMail, normalAddress } from "../../email/index.ts"
@@ -8,12 +8,12 @@ import type { MailKeys } from "../keys.ts"
 export interface SentMail extends Document {
   owner_id: string
   message_id: string
-  /** Spelled normally. */
+  /** Normalized addresses. */
   recipients: string[]
   expires_at: string
 }
 
-/** `id` is a hash of the token. Global, since a domain may be that of several organizations. */
+/** `id` is a hash of the token. Global, because several organizations may share a domain. */
 export const SentMailCollection = defineCollection<SentMail>()({
   name: "sent_mails",
   scope: "global",
@@ -23,14 +23,14 @@ export const SentMailCollection = defineCollection<SentMail>()({
   audit: "none",
 })
 
-/** Complaints arrive as late as people read their mail. */
+/** Complaints arrive late, when people read their mail. */
 const keptMs = 90 * 86_400_000
 const alphabet = "abcdefghijklmnopqrstuvwxyz234567"
-/** Letters and digits of either case, since servers on the way may change it: 130 bits. */
+/** Letters and digits, case-insensitive because servers on the way may change the case: 130 bits. */
 const tokenLength = 26
 const inAddress = new RegExp(`^bounces\\+([a-z2-7]{${tokenLength}})$`, "i")
 
-/** The token of an address on a return path, given what stands before its @. */
+/** Returns the token of a return path address. `localPart`: the text before the @. */
 export function tokenOf(localPart: string): string | undefined {
   return inAddress.exec(localPart)?.[1]?.toLowerCase()
 }
@@ -42,7 +42,7 @@ interface SentMailServices {
   readonly clock: Clock
 }
 
-/** Keeps what is about to be sent, and returns its token: the same for each try of a message. */
+/** Stores a message before it is sent, and returns its token. All tries of a message have the same token. */
 export async function rememberSent({ keys, work, clock }: SentMailServices, mail: LeavingMail): Promise<string> {
   const mac = createHmac("sha256", await keys.keyFor("return path"))
     .update(`${mail.organization}\n${mail.messageId}`)

@@ -1,9 +1,9 @@
-// Bounces that may pass, such as a full mailbox: counted once a message, and a hard bounce once they go on for days.
+// Temporary bounces, such as a full mailbox. Counted once per message. After several days they become a hard bounce.
 
 import { z } from "zod"
 import { type Document, defineCollection, type Store, timestamp, type UnitOfWork } from "#core"
 
-/** What an operator sets: how long temporary failures are put up with. */
+/** Operator settings: tolerance for temporary failures. */
 export const Settings = z.strictObject({
   soft_bounces: z
     .int()
@@ -31,7 +31,7 @@ export const SoftBounceCollection = defineCollection<SoftBounces>()({
   audit: "none",
 })
 
-/** Those further apart have nothing to do with each other. */
+/** Bounces further apart are unrelated. */
 const rememberedMs = 30 * 86_400_000
 const maxMessages = 100
 
@@ -42,7 +42,7 @@ export interface SoftBounce {
   readonly now: number
 }
 
-/** Stages the count, and tells what it comes to where the address is to be taken for dead. */
+/** Stages the count. Returns the evidence if the address now counts as dead. */
 export async function countSoftBounce(
   store: Store,
   work: UnitOfWork,

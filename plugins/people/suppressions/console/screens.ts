@@ -1,4 +1,4 @@
-// Suppressions, as the console makes them of their operations.
+// Suppression screens of the console, built from the operations.
 import type { Contribution } from "#console"
 
 export default {
