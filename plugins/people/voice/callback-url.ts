@@ -1,11 +1,11 @@
-// Where Trust Hub tells that a status changed. The URL is signed, so that nobody else has the service ask Trust Hub; what
-// the call says is not believed, only that it is time to ask.
+// Callback URL for status changes at Trust Hub. The signature keeps others from triggering requests to Trust Hub. The callback's
+// content is not trusted. It only triggers a new status request.
 import { createHmac } from "node:crypto"
 import { sameSecret, type Vault } from "#core"
 
 export const callbackPath = "/v1/voice/callbacks"
 
-/** Empty where Twilio could not reach the service by https. */
+/** Empty if Twilio cannot reach the service by https. */
 export function callbackUrl({ vault, base }: { readonly vault: Vault; readonly base: string }, organization: string, id: string): string {
   if (!base.startsWith("https://")) return ""
   return `${base}${callbackPath}/${organization}/${id}/${signatureOf(vault, organization, id)}`

@@ -1,4 +1,4 @@
-// The route that Trust Hub calls when a status changes: the job asks Trust Hub at once instead of later.
+// The route for Trust Hub's callback after a status change. The job then polls Trust Hub at once.
 import { defineRoute, JobQueue, UnitsOfWork, Vault } from "#core"
 import { callbackPath, isSigned } from "./callback-url.ts"
 import { registerRef } from "./collections.ts"
@@ -16,7 +16,7 @@ export const statusCallback = defineRoute({
     if (!registration) return { status: 404 }
     await works.run((work) => {
       if (registration.status !== "active") queue.hasten(work, jobOf(id))
-      // Its job has ended; carriers may still withdraw a name.
+      // The job has ended, but carriers may still withdraw a name.
       else queue.enqueue(work, registerRef, { organization, registration_id: id }, { organization })
     })
     return { status: 204 }

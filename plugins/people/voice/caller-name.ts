@@ -1,10 +1,10 @@
-// What carriers show as a caller's name (CNAM), and for which numbers: checked before anybody is asked to approve it.
+// Rules for caller names (CNAM) and their numbers. The service checks them before an approval is requested.
 import { parsePhoneNumberFromString } from "libphonenumber-js"
 import { AppError } from "#core"
 
 const maxLength = 15
 
-/** Shown by phones for calls without a name, or as a warning; carriers refuse them, and generic values such as a state. */
+/** Names that phones display for unnamed calls or as a warning, and generic values such as a state. Carriers refuse them. */
 const generic = new Set(
   [
     "ANONYMOUS, BLOCKED, CALLER, CELL PHONE, FRAUD, FRAUD RISK, NO NAME, NOT AVAILABLE, OUT OF AREA, PHONE, POTENTIAL SPAM, PRIVATE",
@@ -17,10 +17,10 @@ const generic = new Set(
   ].flatMap((line) => line.split(", ")),
 )
 
-/** Of authorities and emergency services: no word of a name may be one. */
+/** Authorities and emergency services. A name must not contain these words. */
 const authorities = new Set("911 CDC CIA DEA DHS FBI FEMA IRS MEDICAID MEDICARE NSA POLICE SHERIFF SSA USPS".split(" "))
 
-/** undefined where carriers may show the name. */
+/** Returns undefined if carriers accept the name. */
 export function problemOfCallerName(name: string): string | undefined {
   if (name === "") return "is empty; a caller name has 1 to 15 characters"
   if (name.length > maxLength) return `has ${name.length} characters; a caller name has at most ${maxLength}`
@@ -28,7 +28,7 @@ export function problemOfCallerName(name: string): string | undefined {
   const other = /[^A-Za-z0-9., ]/.exec(name)
   if (other) return `holds ${JSON.stringify(other[0])}; a caller name holds letters of A to Z, digits, periods, commas and spaces`
   if (/ $| {2}/.test(name)) return "ends with a space, or holds two in a row"
-  // F.B.I. is one word as well.
+  // Treats F.B.I. as a single word too.
   const readings = [name, name.replaceAll(".", "")].map(wordsOf)
   const whole = readings.map((words) => words.join(" ")).find((words) => generic.has(words))
   if (whole !== undefined) return `is reserved: "${whole}" is what phones show of their own, or the name of a place`
@@ -53,7 +53,7 @@ export function requireCallerName(name: string): void {
   })
 }
 
-/** The number in E.164. Throws `invalid_argument` for one that has no caller name. */
+/** Returns the number in E.164. Throws `invalid_argument` if the number cannot have a caller name. */
 export function requireCallerNumber(text: string): string {
   const number = parsePhoneNumberFromString(text)
   const problem = !number?.isValid()

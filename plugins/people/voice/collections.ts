@@ -1,21 +1,21 @@
-// What an organization wants to be shown as its name, and each registration of one, with what Trust Hub made for it.
+// The requested caller name of an organization, and its registrations with the progress at Trust Hub.
 import { z } from "zod"
 import { type Document, defineCollection, derivedUuid, jobRef } from "#core"
 
 export const statuses = ["pending_approval", "approved", "submitted", "in_review", "active", "rejected"] as const
 export type RegistrationStatus = (typeof statuses)[number]
 
-/** What an organization asks for; one document. */
+/** The request of an organization, in one document. */
 export interface CallerName extends Document {
   /** Empty: the organization's own name. */
   name: string
-  /** E.164; of the United States. */
+  /** E.164, of the United States. */
   phone_number: string
   /** Slug or id of a Twilio integration. */
   integration: string
-  /** Who Twilio writes to about the registration. */
+  /** Contact address for Twilio's mail about the registration. */
   email: string
-  /** SID of the business profile; empty: the account's only approved one. */
+  /** SID of the business profile. Empty: the account's only approved profile. */
   customer_profile_sid: string
   /** The latest registration. */
   registration_id: string | null
@@ -35,7 +35,7 @@ export function callerNameId(organization: string): string {
   return derivedUuid(organization, "caller name")
 }
 
-/** What a person approves: exactly what is registered. */
+/** The approved data, equal to the registered data. */
 export const Filing = z.strictObject({
   name: z.string(),
   phone_number: z.string(),
@@ -45,7 +45,7 @@ export const Filing = z.strictObject({
 })
 export type Filing = z.output<typeof Filing>
 
-/** What each call of Trust Hub answered, in the order of the calls; absent: not made yet. */
+/** Results of the Trust Hub calls, in call order. Absent before the call. */
 export interface Progress {
   account_sid?: string
   customer_profile_sid?: string
@@ -59,7 +59,7 @@ export interface Progress {
   evaluation_sid?: string
 }
 
-/** Why it was rejected: the carrier's code and words, or this service's. */
+/** Reason for a rejection: the carrier's code and text, or the service's. */
 export interface Reason {
   code: string
   message: string
@@ -70,12 +70,12 @@ export interface Registration extends Document, Filing {
   approval_id: string
   progress: Progress
   reasons: Reason[]
-  /** Calls in a row that brought nothing new: failures before the submission, unchanged answers after it. */
+  /** Consecutive calls without progress: failures before the submission, unchanged answers afterwards. */
   tries: number
-  /** What went wrong with the last call; empty where it was answered. */
+  /** Error of the last call. Empty after success. */
   last_error: string
   submitted_at: string | null
-  /** When Trust Hub last told the status. */
+  /** Time of Trust Hub's last status. */
   checked_at: string | null
   revision: number
   created_at: string
@@ -91,6 +91,6 @@ export const RegistrationCollection = defineCollection<Registration>()({
 
 export const registerRef = jobRef("voice.register_caller_name", z.object({ organization: z.string(), registration_id: z.string() }), {
   timeoutMs: 300_000,
-  // Refused or unanswered calls postpone it; what fails it is this service's own, such as its storage.
+  // Refused or unanswered calls postpone the job. Only the service's own errors, such as its storage, make the job fail.
   retry: { max_attempts: 50, initial_delay_ms: 1_000, factor: 2, max_delay_ms: 3_600_000 },
 })

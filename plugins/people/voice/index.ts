@@ -1,4 +1,4 @@
-// Voice: the name that carriers show for an organization's number, registered only where a person approved it.
+// Voice: the caller name for an organization's number. A registration requires a person's approval.
 import { definePlugin } from "#core"
 import { statusCallback } from "./callback.ts"
 import { voiceChannel } from "./channel.ts"

@@ -1,4 +1,4 @@
-// The job of a registration: waits for its approval, makes the calls, and asks for the carrier's decision until there is one.
+// The job of a registration: waits for the approval, makes the calls, and polls for the carrier's decision.
 import { defineJob, Postponed } from "#core"
 import { registerRef } from "./collections.ts"
 import { Registrar } from "./registrar.ts"

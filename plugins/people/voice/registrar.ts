@@ -1,5 +1,5 @@
-// Carries a registration on, from the decision of a person to that of the carrier. What each call answered is committed
-// before the next is made, so that another node, or this one after a kill, goes on from there.
+// Advances a registration from the approval to the carrier's decision. Each answer is committed before the next call, so after a
+// kill any node continues from there.
 import { AppError, Clock, type Deps, type FieldsOf, PublicUrl, Store, timestamp, UnitsOfWork, Vault } from "#core"
 import { Gatekeeper, type Receipt } from "#core/engine"
 import { Integrations } from "../../agents/integrations/index.ts"
@@ -35,7 +35,7 @@ export class Registrar {
     this.#deps = deps
   }
 
-  /** Does what can be done now. Resolves to the milliseconds after which to look again; undefined once nothing is left to do. */
+  /** Takes all steps possible now. Resolves to the wait in milliseconds, or undefined at the end. */
   async advance(organization: string, id: string, signal: AbortSignal): Promise<number | undefined> {
     for (;;) {
       const registration = await this.#deps.store.open(RegistrationCollection, organization).get(id)
@@ -51,7 +51,7 @@ export class Registrar {
     }
   }
 
-  /** Takes over what a person decided; how long to wait where nobody did. */
+  /** Applies the approval's decision. Returns the wait if the decision is pending. */
   async #decided(organization: string, registration: Registration): Promise<number | undefined> {
     const decision = await this.#deps.keeper.decision(organization, registration.approval_id)
     if (decision.state === "pending") return Math.max(1_000, Date.parse(decision.expires_at) - this.#deps.clock.now())
@@ -68,7 +68,7 @@ export class Registrar {
     return undefined
   }
 
-  /** Makes the next call; `again` where another follows at once. */
+  /** Makes the next call. Returns `again` if another call follows at once. */
   async #answered(organization: string, registration: Registration, signal: AbortSignal): Promise<number | undefined | "again"> {
     const hub = new TrustHub({ ...this.#deps, organization, integrationId: registration.integration_id, signal })
     try {
@@ -101,7 +101,7 @@ export class Registrar {
     return firstWaitMs
   }
 
-  /** Undefined: the carrier has decided. */
+  /** Returns undefined after the carrier's decision. */
   async #polled(organization: string, registration: Registration, hub: TrustHub): Promise<number | undefined> {
     const { status, reasons } = statusOf(await hub.get(productOf(registration.progress as Required<Progress>)))
     const tries = status === registration.status ? registration.tries + 1 : 0
@@ -116,7 +116,7 @@ export class Registrar {
     return waitAfter(tries)
   }
 
-  /** The carrier's decision; on the receipt as well where nothing had been submitted. */
+  /** Stores the rejection. Before a submission, also puts it on the approval's receipt. */
   async #rejected(organization: string, registration: Registration, reasons: Registration["reasons"]): Promise<void> {
     const message = reasons.map((reason) => `${reason.code}: ${reason.message}`).join(" ")
     const error = { code: "failed_precondition", message, reason: "caller_name_rejected" }
@@ -133,10 +133,10 @@ export class Registrar {
     const { works, keeper, registrations } = this.#deps
     await works.retryConflicts(async (work) => {
       const now = await registrations.get(organization, registration.id)
-      // Another run of the job has brought it further.
+      // Another run of the job has made progress.
       if (now?.status !== registration.status) return
       registrations.change(work, organization, now, change)
-      // An approval is removed some weeks after the time for its decision, and its receipt with it.
+      // Approvals and their receipts are removed some weeks after the deadline.
       if (receipt) await keeper.complete(work, organization, registration.approval_id, receipt).catch(unlessGone)
     })
   }
@@ -152,7 +152,7 @@ function unlessGone(error: unknown): void {
   if (!(error instanceof AppError) || error.code !== "not_found") throw error
 }
 
-/** Grows from a quarter of a minute to an hour. */
+/** Grows from 15 seconds to an hour. */
 function waitAfter(tries: number): number {
   return Math.min(maxWaitMs, firstWaitMs * 2 ** Math.min(tries, 10))
 }

@@ -1,4 +1,4 @@
-// Filing registrations of caller names: what a person is asked to approve, and the one registration that is in progress.
+// Files registrations of caller names: the data to approve, and the single registration in progress.
 import {
   AppError,
   type Caller,
@@ -28,14 +28,14 @@ import {
   registerRef,
 } from "./collections.ts"
 
-/** A name is never registered without a person. */
+/** A registration always requires a person's approval. */
 export const callerNameGate = { name: "voice.caller_name", risk: "high", summary: "Registering a caller name with carriers." } as const
 
 export type RegistrationDeps = Deps<typeof Registrations.inject>
 
 export type CallerNameChange = Pick<CallerName, "name" | "phone_number" | "integration" | "email" | "customer_profile_sid">
 
-/** The job that carries a registration on. */
+/** Returns the id of a registration's job. */
 export function jobOf(registrationId: string): string {
   return derivedUuid(registrationId, "register")
 }
@@ -68,7 +68,7 @@ export class Registrations {
     return this.#deps.store.open(RegistrationCollection, organization).get(id)
   }
 
-  /** Stages what the organization wants its name to be; nothing is filed. */
+  /** Stages the requested name without filing a registration. */
   want(work: UnitOfWork, organization: string, before: CallerName | undefined, given: CallerNameChange): CallerName {
     if (given.name !== "") requireCallerName(given.name)
     const change = { ...given, phone_number: given.phone_number === "" ? "" : requireCallerNumber(given.phone_number) }
@@ -80,7 +80,10 @@ export class Registrations {
     return wanted
   }
 
-  /** The registration of what is wanted: the one that is in progress or done, else one that is filed for approval. */
+  /**
+   * Returns the registration of the requested name: the current or finished registration, else a new registration filed for
+   * approval.
+   */
   async provision(work: UnitOfWork, caller: Caller): Promise<Registration> {
     const { clock, ids, queue, keeper } = this.#deps
     const organization = caller.organization.id
@@ -132,7 +135,7 @@ export class Registrations {
     return made
   }
 
-  /** Stages a change of a registration as it was read; one made meanwhile has the commit `aborted`. */
+  /** Stages a change against the registration as read. A concurrent change makes the commit `aborted`. */
   change(work: UnitOfWork, organization: string, before: Registration, change: Partial<FieldsOf<Registration>>): Registration {
     const updated_at = timestamp(this.#deps.clock.now())
     const after: Registration = { ...before, ...change, updated_at, revision: before.revision + 1 }
@@ -167,7 +170,7 @@ export class Registrations {
   }
 }
 
-/** What is done, in a sentence for the person who decides. */
+/** Returns a description of the registration for the approver. */
 export function whatOf({ name, phone_number }: Pick<Filing, "name" | "phone_number">): string {
   return `Register the caller name "${name}" for ${phone_number} with carriers, through Twilio.`
 }

@@ -1,4 +1,4 @@
-// What an operator sets: where Twilio's APIs are, and the policy that caller names are registered under.
+// Operator settings: Twilio's API addresses, and the policy of caller names.
 import { z } from "zod"
 
 const Base = z

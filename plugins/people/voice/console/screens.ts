@@ -1,4 +1,4 @@
-// Caller names, as the console makes them of their operations.
+// Caller name screens of the console, built from the operations.
 import type { Contribution } from "#console"
 
 export default {

@@ -1,4 +1,4 @@
-// The caller name of an organization: what it is to be, its registration, and earlier ones.
+// Operations for the caller name of an organization: the requested name, its registration, and earlier registrations.
 import { z } from "zod"
 import { defineList, defineOperation, omitReadOnly, readOnlyInput } from "#core"
 import { RegistrationCollection } from "../collections.ts"

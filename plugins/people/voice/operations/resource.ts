@@ -1,4 +1,4 @@
-// A caller name and its registrations, as answers show them.
+// Output schemas of a caller name and its registrations.
 import { z } from "zod"
 import { Timestamp, Uuid } from "#core"
 import { type CallerName, type Registration, statuses } from "../collections.ts"

@@ -1,12 +1,12 @@
-// Calls of Twilio's Trust Hub (https://www.twilio.com/docs/trust-hub/trusthub-rest-api) with the credentials of a connected
-// integration. Tells what Twilio refuses from what may work later: only the first decides about a registration.
+// Calls Twilio's Trust Hub (https://www.twilio.com/docs/trust-hub/trusthub-rest-api) with the credentials of a connected
+// integration. Separates Twilio's refusals from temporary errors: only a refusal decides about a registration.
 import { AppError, type Json, type OutgoingResponse } from "#core"
 import type { Integrations } from "../../../agents/integrations/index.ts"
 import type { VoiceSettings } from "../settings.ts"
 
 export type Fields = Readonly<Record<string, Json>>
 
-/** Twilio refused what was asked; the same call would be refused again. */
+/** Twilio refused the request. A retry would be refused as well. */
 export class HubRefusal extends Error {
   readonly code: string
 
@@ -16,12 +16,12 @@ export class HubRefusal extends Error {
   }
 }
 
-/** Not an answer to act on: a timeout, an error of the server, refused credentials, a malformed response. */
+/** An inconclusive answer: a timeout, a server error, refused credentials, a malformed response. */
 export class HubUnavailable extends Error {}
 
 const pageSize = 500
 const maxPages = 20
-/** Statuses that speak of the caller or the moment, not of what was asked. */
+/** Statuses about the caller or a temporary condition, not about the request. */
 const passing: ReadonlySet<number> = new Set([401, 403, 408, 409, 425, 429])
 
 export interface HubAccess {
@@ -48,7 +48,7 @@ export class TrustHub {
     return this.#call(this.#access.settings.trust_hub_url, { method: "POST", path, headers, body: form })
   }
 
-  /** What a list holds of which `matches` is true, the oldest first. */
+  /** Returns the matching list items, oldest first. */
   async find(path: string, query: Record<string, string>, matches: (item: Fields) => boolean): Promise<Fields[]> {
     const found: Fields[] = []
     let more: Record<string, string> = {}
@@ -63,7 +63,7 @@ export class TrustHub {
     throw new HubUnavailable(`Trust Hub lists more than ${pageSize * maxPages} items under ${path}; remove those that are not used.`)
   }
 
-  /** The account's own number; undefined where it has none such. */
+  /** Returns the account's own number, or undefined if missing. */
   async number(accountSid: string, phoneNumber: string): Promise<Fields | undefined> {
     const path = `/2010-04-01/Accounts/${accountSid}/IncomingPhoneNumbers.json`
     const { incoming_phone_numbers: numbers } = await this.#call(this.#access.settings.twilio_url, {
@@ -100,14 +100,14 @@ function read({ status, json, origin }: OutgoingResponse, what: string): Fields 
   throw new HubRefusal(textOf(body?.["code"]) || String(status), said || `Twilio answered ${status}.`)
 }
 
-/** The SID of an answer. Throws where it has none of this kind. */
+/** Returns the SID of an answer. Throws if the answer has no SID of this kind. */
 export function sidOf(item: Fields, field: string, prefix: string): string {
   const sid = item[field]
   if (typeof sid === "string" && /^[A-Z]{2}[0-9a-f]{32}$/.test(sid) && sid.startsWith(prefix)) return sid
   throw new HubUnavailable(`Trust Hub's answer holds no ${field} that begins with ${prefix}.`)
 }
 
-/** Text for people, of text or a number; bounded. */
+/** Returns a text or number as bounded text. */
 export function textOf(value: Json | undefined): string {
   return typeof value === "string" || typeof value === "number" ? String(value).slice(0, 1_000) : ""
 }

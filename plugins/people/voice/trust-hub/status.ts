@@ -1,4 +1,4 @@
-// What Trust Hub's status of a trust product means for a registration.
+// Maps Trust Hub's status of a trust product to a registration status.
 import type { Json } from "#core"
 import type { Reason, RegistrationStatus } from "../collections.ts"
 import { type Fields, HubUnavailable, isFields, textOf } from "./client.ts"

@@ -1,5 +1,5 @@
-// The calls that register a caller name, in Trust Hub's order. A call whose answer was lost may have acted, so each step that
-// makes something looks first for what it would make, by name or by what it connects.
+// The calls for a caller name, in Trust Hub's order. A call may have succeeded even if its answer was lost. Each creating step
+// therefore first looks for an existing object, by name or by its connections.
 import type { Progress, Reason, Registration } from "../collections.ts"
 import { type Fields, HubRefusal, HubUnavailable, isFields, sidOf, type TrustHub, textOf } from "./client.ts"
 
@@ -7,17 +7,17 @@ export interface StepArgs {
   readonly hub: TrustHub
   readonly registration: Registration
   readonly policySid: string
-  /** Empty: Trust Hub is not asked to call back. */
+  /** Empty: Trust Hub sends no callback. */
   readonly callbackUrl: string
 }
 
 export interface RegistrationStep {
-  /** What stands in `progress` once the step is done. */
+  /** Field of `progress` set by the step. */
   readonly makes: keyof Progress
   run(args: StepArgs & { readonly sids: Required<Progress> }): Promise<Partial<Progress>>
 }
 
-/** Trust Hub does not register it; for the registration's `reasons`. */
+/** Trust Hub's evaluation failed. Contains the registration's `reasons`. */
 export class NotCompliant extends Error {
   readonly reasons: Reason[]
 
@@ -90,7 +90,7 @@ export const steps: readonly RegistrationStep[] = [
   },
 ]
 
-/** Hands the registration in, unless that was done; the trust product as it is then. */
+/** Submits the registration unless already submitted. Returns the resulting trust product. */
 export async function submitted({ hub, sids }: { readonly hub: TrustHub; readonly sids: Required<Progress> }): Promise<Fields> {
   const product = await hub.get(productOf(sids))
   return product["status"] === "draft" ? await hub.post(productOf(sids), { Status: "pending-review" }) : product
@@ -100,7 +100,7 @@ export function productOf({ trust_product_sid }: Pick<Required<Progress>, "trust
   return `/v1/TrustProducts/${trust_product_sid}`
 }
 
-/** One of this registration's alone. */
+/** A name unique to this registration. */
 function friendlyName({ id, name }: Registration): string {
   return `${name} caller name ${id}`
 }
@@ -130,7 +130,7 @@ interface Ensured {
   readonly matches: (item: Fields) => boolean
 }
 
-/** What is there already, or what the call makes. */
+/** Returns the existing object, or creates it. */
 async function ensured(hub: TrustHub, path: string, form: Record<string, string>, { query = {}, matches }: Ensured): Promise<Fields> {
   const [found] = await hub.find(path, query, matches)
   return found ?? (await hub.post(path, form))
@@ -148,7 +148,7 @@ async function entityOf(hub: TrustHub, sids: Required<Progress>, ObjectSid: stri
   return sidOf(await ensured(hub, `${productOf(sids)}/EntityAssignments`, { ObjectSid }, { matches }), "sid", "BV")
 }
 
-/** Requirements that an evaluation found unmet. */
+/** Returns unmet requirements of an evaluation. */
 function faultsOf({ results }: Fields): Reason[] {
   const unmet = (Array.isArray(results) ? results : []).filter(isFields).filter(({ passed }) => passed === false)
   const faults = unmet.flatMap((requirement) => {
