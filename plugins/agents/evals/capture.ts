@@ -1,4 +1,4 @@
-// What a case is made of beside words: a stored event, or a page. What looks like a secret is cut out as everywhere else.
+// Creates cases from stored data: an event or a page. Secrets are redacted as elsewhere.
 import { AppError, type Clock, type Store } from "#core"
 import { type CoreConfig, EntryCollection, redactedText, storedPayload } from "#core/engine"
 import type { EventPipelines } from "../../capture/pipelines/index.ts"
@@ -23,7 +23,7 @@ export interface CapturedInput {
   readonly text: string
 }
 
-/** Throws `not_found` where it does not exist, or is not stored any more. */
+/** Throws `not_found` if the source is missing or no longer stored. */
 export function captured(deps: CaptureDeps, organization: string, from: Captured): Promise<CapturedInput> {
   return from.kind === "event" ? capturedEvent(deps, organization, from) : capturedPage(deps, organization, from)
 }
@@ -36,7 +36,7 @@ async function capturedEvent(
   const pipeline = await pipelines.get(organization, ref)
   const entries = store.open(EntryCollection, organization)
   const entry = await entries.get(execution_id)
-  // A repeat and a replay keep no payload of their own.
+  // A repeat or a replay stores no payload of its own.
   const first = entry?.replay_of ?? entry?.repeat_of ?? null
   const origin = entry?.pipeline_id !== pipeline.id || first === null ? entry : await entries.get(first)
   const isIts = origin?.pipeline_id === pipeline.id

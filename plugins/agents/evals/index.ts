@@ -1,4 +1,4 @@
-// Evals: what an agent answers to known cases, judged by a model, and whether it got worse.
+// Evals: a model judges an agent's answers to known cases and detects regressions.
 import { Clock, definePlugin, injected, Live, type PluginCommand, Store, UnitsOfWork } from "#core"
 import { serviceOptions } from "#core/engine"
 import { Pages } from "../../pages/pages/index.ts"
@@ -17,7 +17,7 @@ import { Runs } from "./runs/run.ts"
 import { EvalConfig, EvalSettings } from "./settings.ts"
 import { EvalCases, EvalSuites, NightlyRuns, suitesAtNight } from "./suites.ts"
 
-/** `millrace evals …`, beside the commands made of operations. What they run is loaded when one is called. */
+/** `millrace evals …`, beside the generated commands. Their code is imported on the first call. */
 const evalCommands: readonly PluginCommand[] = [
   {
     name: "run",

@@ -1,4 +1,4 @@
-// What an operator can set about evals.
+// Operator settings of evals.
 import { Cron } from "croner"
 import { z } from "zod"
 import { token } from "#core"

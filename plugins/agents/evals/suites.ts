@@ -1,4 +1,4 @@
-// Eval suites of an organization. A case has an input for the agent, and the marks of a right answer.
+// Eval suites of an organization. A case has an input for the agent, and criteria for a correct answer.
 import { z } from "zod"
 import {
   AppError,
@@ -34,7 +34,7 @@ export class NightlyRuns {
     this.#deps = deps
   }
 
-  /** Stages the nightly run. `given` is the next time zone of the organization. */
+  /** Stages the nightly run. `input`: the new time zone of the organization, if it changes. */
   async schedule(work: UnitOfWork, organization: string, { id }: { readonly id: string }, input?: string): Promise<void> {
     const { scheduler, organizations, settings } = this.#deps
     const timezone = input ?? (await organizations.byId(organization))?.time_zone ?? "UTC"
@@ -42,7 +42,7 @@ export class NightlyRuns {
   }
 }
 
-/** Most cases of a suite. */
+/** Limit of cases per suite. */
 const maxCases = 500
 /** Characters. */
 export const maxInput = 50_000
@@ -189,7 +189,7 @@ interface FittingDeps {
   readonly models: Models
 }
 
-/** Returns the agent of a suite. Throws `failed_precondition` if the suite names no agent, or an unknown one. */
+/** Returns the agent of a suite. Throws `failed_precondition` if the suite has no agent, or an unknown agent. */
 export async function agentOfSuite(
   store: Store,
   organization: string,
@@ -205,7 +205,10 @@ export async function agentOfSuite(
   throw new AppError("failed_precondition", `The suite "${slug}" ${which}; ${hint}.`, { reason: "suite_without_agent", fields })
 }
 
-/** Checks what a save gives. An empty field waits for a later save. Throws `not_found` for an unknown agent, `failed_precondition` for an unknown judge. */
+/**
+ * Checks the fields of a save. Empty fields are allowed until later. Throws `not_found` for an unknown agent,
+ * `failed_precondition` for an unknown judge.
+ */
 async function requireFitting(
   { store, models }: FittingDeps,
   organization: string,

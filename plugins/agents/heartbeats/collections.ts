@@ -2,7 +2,7 @@
 import { z } from "zod"
 import { type Document, defineCollection, type Json, jobRef, type LogLine } from "#core"
 
-/** What came of a run. */
+/** The result of a run. */
 export type RunOutcome = RunEnd & { readonly logs?: readonly LogLine[] }
 
 type RunEnd =
@@ -14,7 +14,7 @@ type RunEnd =
     }
   | {
       readonly ok: false
-      /** A stable word. */
+      /** A stable reason. */
       readonly reason: string
       readonly message: string
       readonly execution_id?: string
@@ -36,9 +36,9 @@ export type HeartbeatRole = (typeof heartbeatRoles)[number]
 export interface RunStep {
   tool: string
   input: Json
-  /** Null until it is answered. */
+  /** Null until answered. */
   ok: boolean | null
-  /** The beginning of the answer. */
+  /** Start of the answer. */
   answer: string
 }
 
@@ -46,7 +46,7 @@ export interface StoredRun extends Document {
   heartbeat_id: string
   cause: "schedule" | "manual"
   state: RunState
-  /** When it should have begun. */
+  /** Planned start. */
   due_at: string
   started_at: string | null
   finished_at: string | null
@@ -55,9 +55,9 @@ export interface StoredRun extends Document {
   reason: string
   message: string
   result: Json
-  /** Of a script that wrote any. */
+  /** Set if the script wrote logs. */
   logs?: LogLine[]
-  /** Of the event that the result became. */
+  /** Execution of the resulting event. */
   execution_id: string | null
   steps: RunStep[]
   cost_millicents: number
@@ -74,7 +74,7 @@ export const RunCollection = defineCollection<StoredRun>()({
   auditFields: ["heartbeat_id"],
 })
 
-/** A beat that was lost would end the heartbeat, so it is tried until it is committed. */
+/** A lost beat would end the heartbeat, so the job retries until it is committed. */
 export const beatRef = jobRef("heartbeats.beat", z.strictObject({ heartbeat_id: z.string() }), {
   retry: { max_attempts: 10_000, initial_delay_ms: 1_000, factor: 2, max_delay_ms: 60_000 },
 })

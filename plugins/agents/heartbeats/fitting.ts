@@ -1,5 +1,5 @@
-// Whether a heartbeat's fields go together, and whether its maker may do what it would do: a heartbeat is not a way to a role,
-// a scope or an operation that its maker does not have.
+// Checks that a heartbeat's fields are consistent, and that its maker has the required rights. A heartbeat grants no role, scope
+// or operation beyond its maker's.
 import { AppError, type Caller, roleAtLeast, type Scripts } from "#core"
 import type { FieldProblem, OperationTools, PipelineSource } from "#core/engine"
 import type { Datasets } from "../../data/datasets/index.ts"
@@ -14,7 +14,7 @@ export interface FittingDeps {
   readonly models: Models
 }
 
-/** Throws for the first kind of trouble, with every field of it. */
+/** Throws for the first kind of problem, with all affected fields. */
 export async function requireFitting(deps: FittingDeps, caller: Caller, fields: HeartbeatFields): Promise<void> {
   refuse([...windowProblems(fields), ...kindProblems(fields)])
   if (fields.kind === "script") await requireScript(deps, caller, fields)
@@ -90,7 +90,7 @@ function problem(path: string, message: string): FieldProblem {
   return { path, message }
 }
 
-/** Throws `resource_exhausted` if the organization has its most heartbeats. */
+/** Throws `resource_exhausted` if the organization has reached its limit of heartbeats. */
 export async function requireRoom(count: (limit: number) => Promise<number>, most: number): Promise<void> {
   if ((await count(most)) < most) return
   throw new AppError("resource_exhausted", `The organization has ${most} heartbeats, as many as it may; delete some.`, {

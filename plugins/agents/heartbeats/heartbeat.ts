@@ -25,7 +25,7 @@ import { changesActing, madeBy } from "./makers.ts"
 import { beatAt, nextRun } from "./next-run.ts"
 import { isTimeZone } from "./zoned-time.ts"
 
-/** What an operator sets of heartbeats. */
+/** Operator settings of heartbeats. */
 export const HeartbeatSettings = z.strictObject({
   runs_days: z.int().min(1).max(3_650).default(30).describe("Days that the record of a run is kept."),
   max_per_organization: z.int().min(1).max(10_000).default(1_000).describe("Heartbeats that an organization may have."),
@@ -41,7 +41,7 @@ export const HeartbeatSettings = z.strictObject({
 
 export type HeartbeatSettings = z.output<typeof HeartbeatSettings>
 
-/** Heartbeats that an organization may have. */
+/** Limit of heartbeats per organization. */
 export const HeartbeatLimit = token<number>("heartbeat limit")
 
 const WindowTime = z
@@ -51,21 +51,21 @@ const WindowTime = z
 
 /** Fields of the service. */
 interface Hidden {
-  /** Null while it is paused. */
+  /** Null while paused. */
   next_run_at: string | null
   /** Local time of the next run if clocks skip it on that day: milliseconds as if the zone were UTC. */
   next_wall?: number | null
   /** Job of the next run. Other beats are stale. */
   beat_id: string | null
-  /** The author of the last change of its work. It acts with the rights of this author. Absent in older heartbeats. */
+  /** The author of the last change to its work. The heartbeat acts with this author's rights. Absent in older heartbeats. */
   made_by?: Author | null
   /** Authors of its work. */
   authors?: Author[]
-  /** The run that has not ended; one at a time. */
+  /** The current run. A heartbeat has one run at a time. */
   current_run_id: string | null
   latest_run_id: string | null
   latest_run_at: string | null
-  /** The result of the last success, for the next run. */
+  /** The result of the last success. Input of the next run. */
   previous: Json
 }
 

@@ -1,5 +1,5 @@
-// Pauses and resumes heartbeats, and starts their runs by a chain of beats.
-// An active heartbeat has one beat, a job due at its next run; whichever node commits it makes the run and the next beat.
+// Pauses and resumes heartbeats, and starts their runs by a chain of beats. An active heartbeat has one beat, a job due at its
+// next run. The node that commits the beat starts the run and stages the next beat.
 import {
   AppError,
   type Changes,
@@ -40,7 +40,7 @@ export class Heartbeats {
     return HeartbeatResource.items.find(this.#deps.store, organization, id)
   }
 
-  /** As `find`; throws `not_found`. */
+  /** As `find`, but throws `not_found`. */
   async require(organization: string, id: string): Promise<StoredHeartbeat> {
     return HeartbeatResource.items.require(this.#deps.store, organization, id)
   }
@@ -58,7 +58,7 @@ export class Heartbeats {
     return this.#changed(work, organization, heartbeat, { state: "active", paused_reason: "", failures: 0, ...maker, ...beat })
   }
 
-  /** Stages a run now, beside the schedule. Throws `failed_precondition` while another has not ended. */
+  /** Stages a run now, in addition to the schedule. Throws `failed_precondition` during another run. */
   runNow(work: UnitOfWork, organization: string, heartbeat: StoredHeartbeat): StoredRun {
     const { current_run_id, name } = heartbeat
     if (current_run_id !== null)
@@ -94,11 +94,11 @@ export class Heartbeats {
     return beatAt(work, organization, this.#deps, heartbeat.id, { at: firstActive(heartbeat, earliest), wall: undefined })
   }
 
-  /** Stages an earlier run if a clock that was ahead has set the next one too late. Returns true if it did. */
+  /** Stages an earlier run if a fast clock set the next run too late. Returns true if changed. */
   correct(work: UnitOfWork, organization: string, heartbeat: StoredHeartbeat, now: number): boolean {
     const { id, beat_id, next_run_at, state } = heartbeat
     const at = Date.parse(next_run_at ?? "")
-    // Failures put a run off by no more than an hour.
+    // Failures delay a run by at most an hour.
     const latest = firstActive(heartbeat, nextRun(heartbeat, now + maxSkewMs).at + maxPutOffMs)
     if (state !== "active" || !(at > latest)) return false
     const beat = beatAt(work, organization, this.#deps, id, earlierRun(heartbeat, { at, wall: wallOf(heartbeat) }, now))
@@ -136,7 +136,7 @@ function begins({ id, due_at }: StoredRun): Changes {
   return { current_run_id: id, latest_run_id: id, latest_status: "queued", latest_reason: "", latest_run_at: due_at }
 }
 
-// Heartbeats after the clock was ahead: each runs again on its own grid.
+// Corrects heartbeats after the clock was ahead: each returns to its own grid.
 
 interface CorrectionsDeps {
   readonly store: Store
@@ -145,7 +145,7 @@ interface CorrectionsDeps {
   readonly heartbeats: Heartbeats
 }
 
-/** Returns how many heartbeats run sooner now. */
+/** Returns the number of corrected heartbeats. */
 export async function correctHeartbeats(deps: CorrectionsDeps, { now }: ClockCorrection): Promise<number> {
   const { store, works, organizations, heartbeats } = deps
   let count = 0
@@ -163,10 +163,7 @@ export async function correctHeartbeats(deps: CorrectionsDeps, { now }: ClockCor
 
 const reason = "Its maker left the organization. Another member resumes it, and answers for it from then on."
 
-/**
- * A person who leaves the organization takes the rights of their heartbeats along: the heartbeats pause, and another member
- * resumes them.
- */
+/** Pauses the heartbeats of a person who leaves the organization, because the person's rights end. Another member resumes them. */
 export function pauseHeartbeatsOf({ store, heartbeats }: { readonly store: Store; readonly heartbeats: Heartbeats }): DepartureHook {
   return async (work, { organization, user }) => {
     const active = await store.open(HeartbeatResource.collection, organization).find({ state: "active", "made_by.user_id": user })

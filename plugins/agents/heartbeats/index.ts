@@ -1,4 +1,4 @@
-// Heartbeats: work that an organization has done again and again, within hours of its own, by a script or by a model.
+// Heartbeats: recurring work of an organization, within its own hours, by a script or by a model.
 import { Clock, ClockCorrections, defineJob, definePlugin, Ids, injected, Live, Scripts, Store, UnitsOfWork } from "#core"
 import { OperationTools, PipelineEngine, PipelineSource } from "#core/engine"
 import { Datasets } from "../../data/datasets/index.ts"
@@ -64,7 +64,7 @@ export default definePlugin({
   },
 })
 
-/** The jobs of heartbeats: the beat, which is due at the next run, and the run itself. */
+/** The jobs of heartbeats: the beat at the time of the next run, and the run itself. */
 const beat = defineJob(beatRef, {
   summary: "Begin a run of a heartbeat, and set its next.",
   inject: { heartbeats: Heartbeats },

@@ -1,4 +1,4 @@
-// Who answers for a heartbeat: the caller who made it, changed what it does, or resumed it last.
+// The makers of a heartbeat: callers who created it, changed its work, or resumed it.
 import { AppError, type Caller, roleAtLeast } from "#core"
 import type { OperationTools } from "#core/engine"
 import type { ApiKeys, Author, FindPrincipal } from "../../platform/organizations/index.ts"
@@ -8,7 +8,7 @@ import type { Heartbeats } from "./heartbeats.ts"
 
 const maxAuthors = 100
 
-/** Fields that decide what a heartbeat does. */
+/** Fields that determine the work of a heartbeat. */
 const acting = [
   "script_js",
   "datasets",
@@ -27,7 +27,7 @@ export interface Maker {
   readonly authors?: Author[]
 }
 
-/** Returns the fields of a heartbeat for which the caller answers from now on. A session counts as the key that signed in. */
+/** Returns the maker fields for the caller. A session counts as its sign-in key. */
 export async function madeBy(keys: ApiKeys, caller: Caller, { authors = [] }: Maker = {}): Promise<Maker> {
   // A person outlives the session.
   const person = caller.signIn && caller.user?.id
@@ -43,7 +43,7 @@ export function changesActing(change: Readonly<Record<string, unknown>>): boolea
   return acting.some((field) => change[field] !== undefined)
 }
 
-/** Throws `permission_denied` if the heartbeat would do more than the caller may. */
+/** Throws `permission_denied` if the heartbeat would exceed the caller's rights. */
 export function requireRights(tools: OperationTools, caller: Caller, heartbeat: StoredHeartbeat): void {
   const { kind, role, datasets, pipeline_slug } = heartbeat
   if (!roleAtLeast(caller.role, role)) throw beyond("role", `you act as ${caller.role}, and the heartbeat acts as ${role}`)
@@ -62,7 +62,7 @@ function beyond(path: string, message: string): AppError {
   })
 }
 
-/** The most that a heartbeat may do now, or the reason why it stops. */
+/** Returns the heartbeat's effective role, or the reason why it stops. */
 export async function standingOf(
   keys: ApiKeys,
   organization: string,

@@ -1,5 +1,5 @@
-// When a heartbeat runs next: an interval after its last run, within its active window of its active days, in its time zone.
-// Pure.
+// Computes the next run of a heartbeat: an interval after its last run, within its active days and window. Times are in its time
+// zone. Pure.
 
 import { type Ids, type JobQueue, timestamp, type UnitOfWork } from "#core"
 import { beatRef } from "./collections.ts"
@@ -7,9 +7,9 @@ import { dayMs, firstInstantAt, minutesLater, type WallTime, wallTime, weekday }
 
 export interface HeartbeatTimes {
   readonly interval_minutes: number
-  /** 1 is Monday, 7 is Sunday; a window belongs to the day on which it begins. At least one. */
+  /** 1 is Monday, 7 is Sunday. A window belongs to the day of its start. At least one day. */
   readonly active_days: readonly number[]
-  /** HH:MM, and before the end unless the window crosses midnight; both empty: the whole day. */
+  /** HH:MM, before the end unless the window crosses midnight. Both empty: the whole day. */
   readonly active_window_start: string
   readonly active_window_end: string
   readonly timezone: string
@@ -17,11 +17,11 @@ export interface HeartbeatTimes {
 
 export interface ActiveWindow {
   readonly from: number
-  /** Not itself within. */
+  /** Exclusive. */
   readonly to: number
 }
 
-/** The first active instant that is an interval after `last` and not before `earliest`; milliseconds since the epoch. */
+/** Returns the first active instant an interval after `last` and not before `earliest`, in milliseconds since the epoch. */
 export function nextRunAt(times: HeartbeatTimes, last: number, earliest = last): number {
   const due = Math.max(minutesLater(times.timezone, last, times.interval_minutes), earliest)
   return firstActive(times, due)
@@ -29,11 +29,11 @@ export function nextRunAt(times: HeartbeatTimes, last: number, earliest = last):
 
 export interface NextRun {
   readonly at: number
-  /** The local time for which it was meant, if the clocks skip that time on this day. */
+  /** The planned local time, if the clocks skip that time on this day. */
   readonly wall: WallTime | undefined
 }
 
-/** As `nextRunAt`. Keeps the time of day over a day on which the clocks skip it: counts from `wall` if that is given. */
+/** As `nextRunAt`. If the clocks skip the time of day, the planned time remains: counts from `wall` if set. */
 export function nextRun(times: HeartbeatTimes, last: number, wall?: WallTime): NextRun {
   const { timezone, interval_minutes } = times
   const due = minutesLater(timezone, last, interval_minutes, wall)
@@ -43,13 +43,16 @@ export function nextRun(times: HeartbeatTimes, last: number, wall?: WallTime): N
   return { at, wall: wallTime(timezone, at) === meant ? undefined : meant }
 }
 
-/** The first run after `now`. If runs were missed, whole days keep their time of day, and other intervals count from now. */
+/**
+ * Returns the first run after `now`. After missed runs, whole days preserve their time of day, and other intervals count from
+ * now.
+ */
 export function nextRunAfter(times: HeartbeatTimes, { at: last, wall }: NextRun, now: number): NextRun {
   const next = nextRun(times, last, wall)
   if (next.at > now) return next
   if (times.interval_minutes % minutesOfDay !== 0) return nextRun(times, now)
   const missed = Math.floor((now - last) / (times.interval_minutes * 60_000))
-  // Days differ in length, so the last steps are taken one by one.
+  // Days differ in length, so the last steps run one by one.
   const skipped = Math.max(1, missed - 1) * times.interval_minutes
   let run = nextRun({ ...times, interval_minutes: skipped }, last, wall)
   while (run.at <= now) run = nextRun(times, run.at, run.wall)
@@ -58,18 +61,18 @@ export function nextRunAfter(times: HeartbeatTimes, { at: last, wall }: NextRun,
 
 const minutesOfDay = 1_440
 
-/** A run of the same grid as `next`, which a clock that was ahead has set too late: the first one after `now`. */
+/** Returns the first run after `now` on the grid of `next`. Corrects a run set too late by a fast clock. */
 export function earlierRun(times: HeartbeatTimes, { at, wall }: NextRun, now: number): NextRun {
   const intervals = Math.ceil((at - now) / (times.interval_minutes * 60_000))
   const before = minutesLater(times.timezone, at, -intervals * times.interval_minutes, wall)
   return nextRunAfter(times, { at: before, wall: undefined }, now)
 }
 
-/** The first active instant from `instant` on. */
+/** Returns the first active instant at or after `instant`. */
 export function firstActive(times: HeartbeatTimes, instant: number): number {
   const wall = wallTime(times.timezone, instant)
   const today = wall - (wall % dayMs)
-  // Yesterday's window may cross midnight; the same weekday comes again in a week.
+  // Yesterday's window may cross midnight. The same weekday recurs after a week.
   for (let day = -1; day <= 8; day++) {
     const window = windowOf(times, today + day * dayMs)
     if (window && window.to > instant) return Math.max(window.from, instant)
@@ -77,7 +80,10 @@ export function firstActive(times: HeartbeatTimes, instant: number): number {
   throw new RangeError("A heartbeat has no active day.")
 }
 
-/** The window that begins on a local day, given by its midnight as a wall time. One that the clocks skip as a whole begins at their change and has its usual length. */
+/**
+ * Returns the window that begins on a local day. `midnight` is a wall time. If the clocks skip the whole window, it begins at the
+ * change and has its usual length.
+ */
 function windowOf(times: HeartbeatTimes, midnight: number): ActiveWindow | undefined {
   const { active_days, active_window_start, active_window_end, timezone } = times
   if (!active_days.includes(weekday(midnight))) return undefined
@@ -93,9 +99,9 @@ function minutesOf(text: string): number {
   return Number(text.slice(0, 2)) * 60 + Number(text.slice(3))
 }
 
-// The beat of a heartbeat: the job that makes its next run.
+// The beat of a heartbeat: the job for its next run.
 
-/** Stages a beat, and returns the fields of its heartbeat. Any earlier beat is stale. */
+/** Stages a beat, and returns the heartbeat's fields. Earlier beats become stale. */
 export function beatAt(
   work: UnitOfWork,
   organization: string,

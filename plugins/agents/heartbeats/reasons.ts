@@ -1,4 +1,4 @@
-// The stable words that this plugin's errors hold in `details.reason`.
+// Values of `details.reason` in this plugin's errors.
 import { z } from "zod"
 import { defineReasons, FieldProblems, type ReasonsOf } from "#core"
 import { HeartbeatResource } from "./heartbeat.ts"

@@ -1,4 +1,4 @@
-// Local dates and times of an IANA time zone as instants, by the time-zone database of ICU. Pure.
+// Converts local dates and times of an IANA time zone to instants, by ICU's time zone database. Pure.
 
 export const dayMs = 86_400_000
 const minuteMs = 60_000
@@ -8,7 +8,7 @@ export type WallTime = number
 
 const formats = new Map<string, Intl.DateTimeFormat>()
 
-/** A name of the database; offsets such as +02:00, which know no clock changes, are not. */
+/** Returns true for a name of the database. Refuses offsets like +02:00, because they have no clock changes. */
 export function isTimeZone(name: string): boolean {
   if (!/^[A-Za-z]/.test(name)) return false
   try {
@@ -19,7 +19,7 @@ export function isTimeZone(name: string): boolean {
   }
 }
 
-/** What the clocks of the zone show. */
+/** Returns the local time of the zone. */
 export function wallTime(zone: string, instant: number): WallTime {
   const part: Partial<Record<Intl.DateTimeFormatPartTypes, number>> = {}
   for (const { type, value } of formatOf(zone).formatToParts(instant)) part[type] = Number(value)
@@ -27,7 +27,10 @@ export function wallTime(zone: string, instant: number): WallTime {
   return Date.UTC(year, month - 1, day, hour, minute, second) + (((instant % 1_000) + 1_000) % 1_000)
 }
 
-/** The first instant at which the clocks show this time or a later one: the change itself where they skip it, the first of two where they repeat it. */
+/**
+ * Returns the first instant with this local time or later. If the clocks skip the time, returns the change itself. If they repeat
+ * it, returns the first.
+ */
 export function firstInstantAt(zone: string, wall: WallTime): number {
   const offsets = [-dayMs, dayMs].map((apart) => wallTime(zone, wall + apart) - (wall + apart))
   const candidates = offsets.map((offset) => wall - offset).sort((a, b) => a - b)
@@ -42,8 +45,9 @@ export function firstInstantAt(zone: string, wall: WallTime): number {
 }
 
 /**
- * Whole days later by the calendar, the rest by the clock: a day later is the same time of day, also where clocks were changed.
- * `wall` is the local time to count from, if the clocks have skipped it and `instant` is their change.
+ * Adds whole days by the calendar and the remainder by the clock. A day later has the same time of day, also across clock
+ * changes.
+ * `wall` is the starting local time if the clocks skipped it and `instant` is their change.
  */
 export function minutesLater(zone: string, instant: number, minutes: number, wall = wallTime(zone, instant)): number {
   const days = Math.floor(minutes / 1_440)
@@ -62,7 +66,7 @@ function formatOf(zone: string): Intl.DateTimeFormat {
   const numeric = "numeric"
   const fields = { year: numeric, month: numeric, day: numeric, hour: numeric, minute: numeric, second: numeric } as const
   const format = new Intl.DateTimeFormat("en-US", { timeZone: zone, calendar: "iso8601", hourCycle: "h23", ...fields })
-  // Names may be written in any case.
+  // Names are case-insensitive, so callers could fill the cache.
   if (formats.size >= 2_000) formats.clear()
   formats.set(zone, format)
   return format

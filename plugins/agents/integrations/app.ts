@@ -1,5 +1,5 @@
-// An app that can be connected: what its credentials look like and how a request to it is made. Most are documents
-// (apps/documents, and a user's own); plugins add others, and `http` is for any API that takes fixed headers.
+// An app that can be connected: the form of its credentials, and its requests. Most apps are documents (apps/documents, and user
+// documents). Plugins add others. `http` is for any API with fixed headers.
 import type { z } from "zod"
 import { AppError, type Json, type OutgoingHttp, type OutgoingRequest, token } from "#core"
 import type { AppDocument, TestCall } from "./apps/document.ts"
@@ -8,52 +8,55 @@ import type { ServiceAccount } from "./apps/service-account.ts"
 
 export interface IntegrationRequest {
   readonly method: string
-  /** Below the app's base; starts with `/`. */
+  /** Relative to the app's base. Starts with `/`. */
   readonly path: string
   readonly query?: Readonly<Record<string, Json>> | undefined
   readonly headers?: Readonly<Record<string, string>> | undefined
   readonly body?: Json | undefined
-  /** A file to be fetched in place of `path`, by an absolute URL that the app's API gave: at the base's origin, or at one that the app names for files. */
+  /**
+   * A file to fetch instead of `path`, by an absolute URL from the app's API. The URL is at the base's origin, or at an origin
+   * for files.
+   */
   readonly file?: { readonly url: string; readonly maxBytes: number }
 }
 
 export interface ConnectUrlArgs {
   readonly integrationId: string
   readonly organization: string
-  /** Empty: back to the service's own page. */
+  /** Empty: the service's own page. */
   readonly returnUrl: string
   readonly scopes: readonly string[]
 }
 
 /**
- * `native`: credentials are given and kept here; with `oauth` or `connectUrl`, access may be granted instead. `oauth`, `broker`: the
- * user grants access at a URL that the app names.
+ * `native`: the service stores credentials. With `oauth` or `connectUrl`, access may be granted instead. `oauth`, `broker`: the
+ * user grants access at a URL of the app.
  */
 export interface IntegrationApp<C extends z.ZodType = z.ZodType> {
-  /** What callers say; lower case. */
+  /** The app's name for callers, in lower case. */
   readonly name: string
   readonly summary: string
   readonly kind: "native" | "oauth" | "broker"
-  /** Of an app that is a document. */
+  /** Set if the app is a document. */
   readonly document?: AppDocument
   /** Id and revision of the document of an organization's own app, as read. */
   readonly own?: { readonly id: string; readonly revision: number }
-  /** A strict object. Its messages must not repeat values. */
+  /** A strict object. Its messages must not contain values. */
   readonly credentials: C
-  /** What is wrong with well-formed credentials; throws AppError that does not repeat them. */
+  /** Checks well-formed credentials. Throws an AppError without the credentials. */
   check?(credentials: z.output<C>, deps: { readonly http: OutgoingHttp }): Promise<void> | void
   /**
-   * The request as it goes out, credentials in place. Throws `invalid_argument` for one that would leave the app's base, or
-   * `base`, where an app has other hosts that take the same credentials.
+   * Returns the outgoing request with credentials. Throws `invalid_argument` for a request outside the app's base. `base`
+   * replaces the app's base for other hosts with the same credentials.
    */
   request(credentials: z.output<C>, request: IntegrationRequest, base?: string): OutgoingRequest
-  /** The call that proves the credentials; undefined where these name none. */
+  /** Returns the test call of the credentials, or undefined if the app has no test call. */
   test?(credentials: z.output<C>): TestCall | undefined
-  /** The authorization server whose grants this plugin gets and keeps; a request is then made with `{ access_token }`. */
+  /** The authorization server of the app. This plugin obtains and stores its grants. Requests then use `{ access_token }`. */
   readonly oauth?: OAuthProvider
-  /** Takes service-account JSON as credentials; a request is then made with an access token. */
+  /** Accepts service-account JSON as credentials. Requests then use an access token. */
   readonly serviceAccount?: ServiceAccount
-  /** Of other apps: where the user goes to grant access. */
+  /** For other apps: returns the URL for the user's grant. */
   connectUrl?(args: ConnectUrlArgs): Promise<string>
 }
 
@@ -65,7 +68,7 @@ export function defineIntegrationApp<C extends z.ZodType>(app: IntegrationApp<C>
 }
 
 export interface IntegrationApps {
-  /** To be called while services are created. Throws when the name is taken. */
+  /** Call while services are created. Throws if the name exists. */
   add(app: AnyIntegrationApp): void
   all(): readonly AnyIntegrationApp[]
 }

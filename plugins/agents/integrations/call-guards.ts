@@ -1,9 +1,9 @@
-// Checks of calls through a connection. An area with a connection of its own forbids other calls.
+// Guards for calls through a connection. An area with a connection of its own forbids other calls.
 import { type AppError, defineExtensionPoint } from "#core"
 import type { IntegrationRequest } from "./app.ts"
 
 export interface GuardedCall {
-  /** That calls; the connection may be lent to it. */
+  /** The calling organization. The connection may be lent to it. */
   readonly organization: string
   readonly connection: { readonly id: string; readonly slug: string }
   readonly request: IntegrationRequest

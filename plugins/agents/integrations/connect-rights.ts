@@ -1,9 +1,9 @@
-// Rights on connections. Members handle private connections of their own. Shared and lent connections need an admin.
+// Rights on connections. Members manage their own private connections. Shared and lent connections need an admin.
 import { AppError, type Caller, roleAtLeast } from "#core"
 import type { Organizations } from "../../platform/organizations/index.ts"
 import { type Connection, isUsedByPipelines } from "./connections.ts"
 
-/** Throws `permission_denied` if a member changes a connection that others use, or shares or lends a connection. */
+/** Throws `permission_denied` if a member changes a connection of others, or shares or lends a connection. */
 export function requireRightTo(
   caller: Caller,
   action: string,
@@ -17,7 +17,7 @@ export function requireRightTo(
   throw new AppError("permission_denied", message, { reason: "role_too_low", needed_role: "admin", role: caller.role })
 }
 
-/** Throws `permission_denied` if the organization's setting keeps members from connecting apps. */
+/** Throws `permission_denied` if the organization's setting forbids members to connect apps. */
 export async function requireConnecting(caller: Caller, organizations: Pick<Organizations, "byId">): Promise<void> {
   if (roleAtLeast(caller.role, "admin")) return
   const organization = await organizations.byId(caller.organization.id)

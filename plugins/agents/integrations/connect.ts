@@ -1,5 +1,5 @@
-// Connecting an app: a new connection, or new credentials for the one there is. Everything is staged
-// in the call's own commit; nothing of the credentials is left anywhere but sealed.
+// Connects an app: a new connection, or new credentials for an existing connection. All writes are part of the call's commit.
+// Credentials are stored sealed only.
 import type { z } from "zod"
 import {
   AppError,
@@ -80,7 +80,7 @@ export async function connect(deps: ConnectDeps, caller: Caller, work: UnitOfWor
   return add(deps, caller, work, input, app, place ? { place } : {})
 }
 
-/** Returns true for an app that users connect by an authorization, and programs by a service account. */
+/** Returns true for an app with an authorization for users and a service account for programs. */
 function isGrantedFirst({ oauth, document }: AnyIntegrationApp): boolean {
   return oauth !== undefined && document?.auth.api_key === undefined && document?.auth.basic === undefined
 }
@@ -189,7 +189,7 @@ async function rotate(
   const old = await theOneMeant(deps, caller, input, app)
   requireRightTo(caller, "rotate the credentials of", { connection: old })
   const sealed = sealCredentials(deps.vault, organization, old.id, credentials)
-  // What was granted before is not used any more.
+  // The earlier grant is no longer used.
   await deps.oauth.revocation.stage(work, organization, old)
   deps.broker.stageEnd(work, organization, old)
   const change = {
@@ -210,7 +210,7 @@ async function rotate(
   return { connection, connectUrl: "", rotated: true }
 }
 
-/** The connection keeps its id, slug and tokens; these are replaced once access was granted again. */
+/** The connection keeps its id, slug and tokens until access is granted again. */
 async function authoriseAgain(
   deps: ConnectDeps,
   caller: Caller,

@@ -4,5 +4,5 @@ import { defineExtensionPoint } from "#core"
 /** Returns the absolute address of a connection's page. */
 export type ConnectionLink = (integrationId: string) => string
 
-/** The last item counts. Without an item no plugin shows connections. */
+/** The last item counts. Without an item, connections have no page. */
 export const ConnectionLinks = defineExtensionPoint<ConnectionLink>({ id: "integrations.connection-links" })

@@ -1,5 +1,5 @@
-// What is kept of a connection. Its credentials are sealed to the organization and the connection, so that a sealed text
-// copied to another document opens nothing.
+// Stored connections. Credentials are sealed to the organization and the connection, so a sealed text copied to another document
+// cannot be opened.
 import { z } from "zod"
 import { type Caller, type Document, defineCollection, type Sealed, type Vault } from "#core"
 import type { BrokerPlace } from "./broker/broker.ts"
@@ -8,25 +8,25 @@ import { type AuthorizationError, authorizationErrorFields } from "./oauth/autho
 
 export interface Connection extends Document {
   app: string
-  /** Whether the app is the organization's own. */
+  /** True for an app of the organization itself. */
   own_app: boolean
   name: string
   slug: string
   status: "connected" | "pending_authorization" | "authorization_expired"
-  /** User, or credential where no user stands behind the caller. */
+  /** The user, or the credential of a caller without a user. */
   connected_by: string
   shared: boolean
-  /** Its connector left. Nothing uses it until an admin takes it over. */
+  /** True after the connector left. The connection is unusable until an admin takes it over. */
   paused: boolean
   managed_access: ManagedAccess
   scopes: string[]
   credentials: Sealed | null
-  /** Of a connection whose access a broker keeps. */
+  /** Set if a broker keeps the access. */
   broker: BrokerPlace | null
-  /** Names of the fields that the credentials have, to be shown in their place. */
+  /** Names of the credential fields, shown instead of the values. */
   credential_fields: string[]
   health: Health
-  /** Of the last authorization or refresh; null where that worked. */
+  /** Error of the last authorization or refresh. Null after success. */
   authorization_error: AuthorizationError | null
   revision: number
   created_at: string
@@ -40,7 +40,7 @@ export const Connections = defineCollection<Connection>()({
   name: "integrations",
   scope: "organization",
   times: ["created_at", "updated_at"],
-  // Connections that were made before there were checks and own apps have none.
+  // Connections older than health checks and own apps lack these fields.
   restore: ({ health, own_app, broker, authorization_error, paused, ...connection }) => ({
     ...connection,
     paused: (paused as boolean | undefined) ?? false,
@@ -54,7 +54,7 @@ export const Connections = defineCollection<Connection>()({
     credentials ? [{ path: "credentials", sealed: credentials, context: contextOf(organization_id, id) }] : [],
 })
 
-/** A connection as anyone may see it. */
+/** Output schema of a connection. */
 export const ConnectionView = z.object({
   id: z.uuid(),
   app: z.string(),
@@ -119,7 +119,7 @@ export function connectorOf(caller: Caller): string {
   return caller.user?.id ?? caller.credential.id
 }
 
-/** Selects the connections in reach of the organization's own pipelines: shared and lent ones. */
+/** Selects the connections available to the organization's own pipelines: shared and lent connections. */
 export const usedByPipelines = { $or: [{ shared: true }, { managed_access: "managed_organizations" }] }
 
 /** Returns true if the organization's own pipelines may use the connection. */
@@ -127,7 +127,7 @@ export function isUsedByPipelines({ shared, managed_access }: Pick<Connection, "
   return shared || managed_access === "managed_organizations"
 }
 
-/** Private connections are their connector's; an owner sees them too, to be able to end them. */
+/** Private connections are visible to their connector. An owner sees them too, to be able to end them. */
 export function visibleTo(caller: Caller): { $or: { shared?: boolean; connected_by?: string }[] } | Record<never, never> {
   return caller.role === "owner" ? {} : { $or: [{ shared: true }, { connected_by: connectorOf(caller) }] }
 }

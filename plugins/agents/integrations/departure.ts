@@ -1,4 +1,4 @@
-// A person who leaves the organization leaves private connections behind: they pause, and an admin takes them over.
+// Pauses the private connections of a person who leaves the organization. An admin takes them over.
 import { AppError, type Clock, type Store, stageRevision } from "#core"
 import type { DepartureHook } from "../../platform/organizations/index.ts"
 import { type Connection, Connections } from "./connections.ts"

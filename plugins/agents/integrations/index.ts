@@ -1,4 +1,4 @@
-// Connections to other services: credentials kept sealed, used by pipelines and never shown again.
+// Connections to other services: credentials stored sealed, used by pipelines and never shown again.
 import { z } from "zod"
 import { Clock, definePlugin, Ids, injected, JobQueue, Leases, Live, Log, OutgoingHttp, PublicUrl, Store, UnitsOfWork, Vault } from "#core"
 import { Pauses } from "#core/engine"

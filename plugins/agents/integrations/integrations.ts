@@ -1,5 +1,5 @@
-// Connections in use: found by slug or id, opened for one request, never handed out. A pipeline acts for its
-// organization, so it sees what is shared with it, what it lends itself, and what the organization that manages it lends.
+// Uses connections: finds them by slug or id, and opens their credentials for a single request only. A pipeline acts for its
+// organization. It can use shared connections, its own lent connections, and connections lent by its managing organization.
 import {
   AppError,
   type Clock,
@@ -25,36 +25,42 @@ import type { OAuth } from "./oauth/service.ts"
 import type { OrganizationApps } from "./own-apps/organization-apps.ts"
 
 export interface CallContext {
-  /** Sent along as `Idempotency-Key`. */
+  /** Sent as `Idempotency-Key`. */
   readonly idempotencyKey?: string
   readonly signal?: AbortSignal
   readonly timeoutMs?: number
-  /** Of an app that is a document: another host of the vendor, as an operator's settings name it. Never from a caller. */
+  /** For a document app: another host of the vendor, from the operator's settings. Never from a caller. */
   readonly base?: string
-  /** The caller is a job: with `oauth_refresh_busy` it comes again, and need not wait for a slow authorization server. */
+  /** True for a job. After `oauth_refresh_busy` the job retries, instead of waiting for a slow authorization server. */
   readonly comesAgain?: boolean
-  /** Of the area that keeps the connection to itself: no guard is asked. */
+  /** True for calls of the owning area. Guards are skipped. */
   readonly byKeeper?: boolean
 }
 
 export interface Integrations {
-  /** The connection that pipelines of the organization mean by this slug or id; undefined when there is none they may use. */
+  /**
+   * Returns the connection with this slug or id for pipelines of the organization. Returns undefined if no usable connection
+   * exists.
+   */
   find(organization: string, ref: string): Promise<ConnectionView | undefined>
-  /** Who a call by this slug or id reaches now: the connection, its revision, and the host of its app. */
+  /** Returns the target of a call by slug or id: the connection, its revision, and its app's host. */
   targetOf(organization: string, ref: string): Promise<CallTarget>
-  /** Any status resolves; see `outcomeOf`. Throws `failed_precondition` with `retryable: false` when there is no such connection, else as OutgoingHttp does. */
+  /**
+   * Resolves with any HTTP status, see `outcomeOf`. Throws `failed_precondition` with `retryable: false` for a missing
+   * connection, else as OutgoingHttp does.
+   */
   call(organization: string, ref: string, request: IntegrationRequest, context?: CallContext): Promise<OutgoingResponse>
-  /** As `call`, through a connection of the organization that was read already, be it private. */
+  /** As `call`, through a connection of the organization already read, including private connections. */
   callThrough(organization: string, connection: Connection, request: IntegrationRequest, context?: CallContext): Promise<OutgoingResponse>
 }
 
-/** Null fields: there is no such connection, or its host follows from an authorization. */
+/** Fields are null if the connection is missing. The host is null if it follows from an authorization. */
 export interface CallTarget extends Record<string, string | number | null> {
   readonly connection: string
   readonly connection_id: string | null
   readonly revision: number | null
   readonly app: string | null
-  /** Of an organization's own app. */
+  /** Set for an organization's own app. */
   readonly app_revision: number | null
   readonly host: string | null
 }
@@ -71,7 +77,7 @@ interface IntegrationsDeps {
   readonly works: UnitsOfWork
   readonly clock: Clock
   readonly guards: readonly CallGuard[]
-  /** The organization that manages this one. */
+  /** Returns the managing organization. */
   readonly managerOf: (organization: string) => Promise<string | undefined>
 }
 
@@ -111,7 +117,7 @@ export function createIntegrations(deps: IntegrationsDeps): Integrations {
     async call(organization, ref, request, { byKeeper = false, ...context } = {}) {
       const connection = await usableFor(organization, ref)
       if (!connection) throw missing(ref)
-      // Another host takes no part in what is guarded.
+      // Guards do not apply to another host.
       const isGuarded = !byKeeper && context.base === undefined
       let refusal: AppError | undefined
       if (isGuarded) for (const guard of guards) refusal ??= await guard({ organization, connection: connection.connection, request })
@@ -121,7 +127,7 @@ export function createIntegrations(deps: IntegrationsDeps): Integrations {
     callThrough: (organization, connection, request, context) => through(organization, organization, connection, request, context),
   }
 
-  /** Null if the credentials do not fit, or the host follows from an authorization. */
+  /** Returns null if the credentials do not fit, or the host follows from an authorization. */
   function hostOf(app: AnyIntegrationApp, owner: string, connection: Connection): string | null {
     const granted = connection.credentials === null
     const credentials = granted ? { success: true, data: {} } : app.credentials.safeParse(openCredentials(vault, owner, connection))

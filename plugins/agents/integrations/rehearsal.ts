@@ -1,4 +1,4 @@
-// The connections of a rehearsal, so that steps which name an integration can call it.
+// Creates the connections of a rehearsal, so that steps with an integration can call it.
 import type { RehearsalContext, RehearsedConnection } from "#core/engine"
 import { connectIntegration } from "./operations/connect.ts"
 

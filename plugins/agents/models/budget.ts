@@ -1,6 +1,6 @@
-// What an organization may spend on models in a day (UTC). A call reserves its estimate before it is made and pays what it
-// cost after it; what is reserved counts as spent, on every node, so that calls at the same instant cannot pass the limit
-// together. What a call costs beyond its estimate is not held back.
+// The daily model budget of an organization (UTC). A call reserves its estimate first and pays its actual cost afterwards.
+// Reserved amounts count as spent on every node, so concurrent calls cannot exceed the limit together. Cost beyond the estimate
+// is not limited.
 import { AppError, type Clock, defineExtensionPoint, type Store, timestamp, type UnitOfWork, type UnitsOfWork } from "#core"
 import { DayCostCollection } from "./collections.ts"
 import type { Account, HeldCall, Holds } from "./holds.ts"
@@ -46,13 +46,13 @@ export class Budget {
     this.#deps = deps
   }
 
-  /** Throws `resource_exhausted` where less is left of the day. */
+  /** Throws `resource_exhausted` if the remaining day budget is smaller. */
   async check(organization: string, millicents: number): Promise<void> {
     const day = this.#dayOf(organization)
     await day.check((await this.#deps.holds.heldMillicents(organization, day.id)) + millicents)
   }
 
-  /** Throws `resource_exhausted` where a call may cost more than one may. */
+  /** Throws `resource_exhausted` if the estimate exceeds the limit per call. */
   requireCall(estimate: number): void {
     const { max_call_millicents } = this.#deps.limits
     if (estimate <= max_call_millicents) return
@@ -63,7 +63,10 @@ export class Budget {
     )
   }
 
-  /** Takes the call out of the day's rest, and the account's, while `run` runs. Throws `resource_exhausted` where too little is left. */
+  /**
+   * Reserves the call in the day budget and the account while `run` runs. Throws `resource_exhausted` if the remainder is too
+   * small.
+   */
   async reserve<T>(organization: string, call: HeldCall, account: Account | undefined, run: (settle: Settle) => Promise<T>): Promise<T> {
     const { holds } = this.#deps
     const accounts = [this.#dayOf(organization), ...(account ? [account] : [])]
@@ -78,12 +81,12 @@ export class Budget {
         }
       })
     } finally {
-      // The hold of a paid call stays if its cost could not be stored. It is booked as a lost call later.
+      // If the cost could not be stored, the hold of a paid call stays. It is booked as a lost call later.
       if (!isPaid && call.millicents > 0) await this.#release(organization, call, accounts)
     }
   }
 
-  /** Books calls of this budget that did not end within their time limit. */
+  /** Books calls of this budget after their time limit. */
   async bookLost(organization: string, budget: string): Promise<void> {
     const account = this.#accountOf(organization, budget)
     if (account) await this.#deps.holds.bookLost(organization, account)
@@ -95,7 +98,7 @@ export class Budget {
     return this.#deps.accounts.findLast((account) => account.kind === kind)?.open(organization, id)
   }
 
-  /** A hold that cannot be released now is booked as a lost call later. */
+  /** If the release fails, the hold is booked as a lost call later. */
   async #release(organization: string, call: HeldCall, accounts: readonly Account[]): Promise<void> {
     const { holds, works } = this.#deps
     const release = async (work: UnitOfWork) => {
@@ -109,7 +112,7 @@ export class Budget {
     return {
       id,
       pay(work, cost, booked, { inputTokens, outputTokens } = noUsage) {
-        // A booked call is counted already.
+        // A booked call is already counted.
         const counted = booked === undefined ? { millicents: cost, calls: 1 } : { millicents: cost - booked, calls: 0 }
         const $inc = { ...counted, input_tokens: inputTokens, output_tokens: outputTokens }
         work.in(DayCostCollection, organization).update(id, { $set: { day }, $inc }, { upsert: true })
@@ -137,10 +140,10 @@ function millicents(value: number): string {
   return `${Math.ceil(value).toLocaleString("en-US")} millicents`
 }
 
-/** From above: a token of English is about four bytes, of other scripts fewer. */
+/** A safe value: an English token has about four bytes, tokens of other scripts have fewer. */
 export const bytesPerToken = 2
 
-/** Millicents. */
+/** Returns millicents. */
 export function costOf({ prices }: LanguageModelSettings | EmbeddingModelSettings, { inputTokens, outputTokens }: Usage): number {
   return (inputTokens * prices.input + outputTokens * prices.output) / 1_000_000
 }

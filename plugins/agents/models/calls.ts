@@ -1,5 +1,5 @@
-// One call of a model: the answer that was kept to the same question, or a new one in its turn and within its budget, which
-// is kept together with what it cost.
+// A model call. Returns a stored answer to the same question, or makes a new call in turn and within the budget. The answer is
+// stored together with its cost.
 import { createHash } from "node:crypto"
 import { AppError, type Clock, derivedUuid, type Ids, type Json, type Store, timestamp, type UnitsOfWork } from "#core"
 import type { FairLimiter } from "#core/engine"
@@ -22,16 +22,16 @@ export interface CallDeps {
 }
 
 const dayMs = 86_400_000
-/** Beyond a call's time limit, to keep what came of it. */
+/** Time beyond a call's limit for storing the result. */
 const settlingMs = 60_000
 
 export interface Answered<T> {
   readonly value: T
-  /** `<model>@<prompt>-v<version>`: what a record made of this names. */
+  /** `<model>@<prompt>-v<version>`, for records derived from the answer. */
   readonly madeBy: string
-  /** 0 where it was kept from an earlier call. */
+  /** 0 for a stored answer. */
   readonly costMillicents: number
-  /** By whichever call it was made. */
+  /** Cost of the original call. */
   readonly paidMillicents: number
   readonly kept: boolean
 }
@@ -39,23 +39,23 @@ export interface Answered<T> {
 export interface Call {
   readonly organization: string
   readonly callId: string | undefined
-  /** All that the answer depends on; absent: it is not kept. */
+  /** All inputs of the answer. Absent: the answer is not stored. */
   readonly parts?: readonly string[]
   readonly madeBy: string
   readonly purpose: string
   readonly model: string
-  /** Millicents, from above. */
+  /** Upper bound in millicents. */
   readonly estimate: number
-  /** Millicents that so many tokens cost. */
+  /** Returns the price of a usage in millicents. */
   readonly costOf: (usage: Usage) => number
   readonly account: Account | undefined
   readonly signal: AbortSignal | undefined
 }
 
-/** What was paid for, and the answer, or why it is of no use. */
+/** Paid usage, with the answer or the error. */
 export type Outcome<T> = { readonly paid: Usage } & ({ readonly value: T } | { readonly error: AppError })
 
-/** The kept answer to the same question, or a new one, which is kept; what it cost is committed with it. */
+/** Returns the stored answer to the same question, or a new answer. A new answer and its cost are committed together. */
 export async function keptOrNew<T>(deps: CallDeps, call: Call, run: (signal: AbortSignal) => Promise<Outcome<T>>): Promise<Answered<T>> {
   const { store, settings, budget, meters, clock } = deps
   const { organization, madeBy, purpose, model, signal, parts } = call
@@ -87,7 +87,7 @@ export async function keptOrNew<T>(deps: CallDeps, call: Call, run: (signal: Abo
   )
 }
 
-/** What cost something is returned, an unusable answer too; what did not is thrown. */
+/** Returns every outcome with a cost, including unusable answers. Throws failures without cost. */
 async function attempt<T>(
   { settings, meters }: CallDeps,
   { model, purpose, signal }: Call,
@@ -110,10 +110,10 @@ async function paidFor(error: unknown): Promise<Usage | undefined> {
   return NoObjectGeneratedError.isInstance(error) && error.usage ? usageOf(error.usage) : undefined
 }
 
-/** More than any model reads or writes in one call. */
+/** Above the tokens of any model in a call. */
 const maxTokens = 10_000_000
 
-/** Usage as the provider reports it, within bounds: a provider may report anything. */
+/** Returns the provider's reported usage within bounds, because reports may contain any number. */
 export function usageOf({ inputTokens, outputTokens }: { inputTokens: number | undefined; outputTokens: number | undefined }): Usage {
   return { inputTokens: tokensIn(inputTokens), outputTokens: tokensIn(outputTokens) }
 }

@@ -1,4 +1,4 @@
-// What is kept of calls of models: what they cost, by day, and their answers for as long as the same question may come again.
+// Stored data of model calls: the daily cost, and answers for reuse by the same question.
 import { type Document, defineCollection, type Json } from "#core"
 
 export interface DayCost extends Document {
@@ -10,7 +10,7 @@ export interface DayCost extends Document {
   output_tokens: number
 }
 
-/** `id` is the organization's and the day's. */
+/** `id` contains organization and day. */
 export const DayCostCollection = defineCollection<DayCost>()({
   name: "model_costs",
   scope: "organization",
@@ -20,14 +20,17 @@ export const DayCostCollection = defineCollection<DayCost>()({
 })
 
 export interface KeptAnswer extends Document {
-  /** A text, what was asked for by a schema, or vectors. */
+  /** A text, an object of a schema, or vectors. */
   value: Json
   model: string
   cost_millicents?: number
   expires_at: string
 }
 
-/** `id` follows from the organization and what was asked (model, prompt and its text, form of the answer, seat, input), or the call's own id. */
+/**
+ * `id` is the call's own id, or derived from the organization and the question. The question covers model, prompt and its text,
+ * form of the answer, seat, and input.
+ */
 export const AnswerCollection = defineCollection<KeptAnswer>()({
   name: "model_answers",
   scope: "organization",

@@ -1,17 +1,17 @@
-// What went wrong with a call of a model, as the service's own errors. What a provider writes is shown only where it judges
-// the request: other texts of it may repeat a key.
+// Converts failures of model calls to the service's errors. A provider's text is shown only if it concerns the request, because
+// other texts may contain a key.
 import { AppError } from "#core"
 
 export interface FailedCall {
   readonly model: string
-  /** Set where the caller gave up. */
+  /** True if the caller aborted. */
   readonly canceled: boolean
   readonly timeoutMs: number
 }
 
 const maxQuoted = 300
 
-/** An AppError, or what was thrown where that is not a failure of the call. */
+/** Returns an AppError, or the original error if it is not a failure of the call. */
 export async function failureOf(error: unknown, { model, canceled, timeoutMs }: FailedCall): Promise<unknown> {
   if (error instanceof AppError) return error
   const { APICallError, NoObjectGeneratedError, RetryError } = await import("ai")
@@ -27,7 +27,7 @@ export async function failureOf(error: unknown, { model, canceled, timeoutMs }: 
     )
   }
   if (NoObjectGeneratedError.isInstance(last)) return unusable(model, last.finishReason, last.text, error)
-  // Anything else is a defect of this side.
+  // Other errors are bugs of this service.
   if (!APICallError.isInstance(last)) return last
   const { statusCode: status } = last
   if (status === undefined) return unavailable(`The provider of the model ${model} could not be reached.`, error)
@@ -39,7 +39,7 @@ export async function failureOf(error: unknown, { model, canceled, timeoutMs }: 
   return new AppError("failed_precondition", message, { reason: "model_rejected", status, retryable: false }, { cause: error })
 }
 
-/** What came is not an answer: refused, cut short, or of another form. */
+/** Returns the error of an unusable answer: refused, truncated, or of another form. */
 export function unusable(model: string, finish: string | undefined, text: string | undefined, cause?: unknown): AppError {
   if (finish === "content-filter") {
     const why = text ? `: ${text.slice(0, maxQuoted)}` : "."

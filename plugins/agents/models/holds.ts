@@ -1,6 +1,6 @@
-// Estimates of model calls in progress. The store reserves an estimate before its call starts, so that all nodes together stay
-// within the limits. A killed node may have paid for its lost calls. Each budget books the estimate of a lost call once: when the
-// repeat of the call starts, or after the time limit of the call. A call that ends later replaces its booked estimate.
+// Estimates of model calls in progress. The store reserves an estimate before its call starts, so all nodes together stay within
+// the limits. A killed node may have paid for its lost calls. Each budget books a lost call's estimate once: at the start of its
+// repeat, or after its time limit. If the call ends later, its cost replaces the booked estimate.
 import { z } from "zod"
 import {
   type Clock,
@@ -21,14 +21,14 @@ export const bookLostRef = jobRef("models.book_lost", z.strictObject({ budget: z
 })
 
 interface HeldCalls extends Document {
-  /** Counts reservations, each of which must be made from the last one's state. */
+  /** Counts reservations. Each reservation builds on the state of the previous one. */
   version: number
   /** By the call's id. `attempt` differs between a call and its repeat. */
   calls: { [id: string]: { millicents: number; until: string; attempt: string } }
   expires_at: string
 }
 
-/** `id` is that of what the calls are charged to. */
+/** `id` is the id of the charged account. */
 export const HeldCallsCollection = defineCollection<HeldCalls>()({
   name: "model_held_calls",
   scope: "organization",
@@ -43,14 +43,17 @@ export interface Account {
   readonly id: string
   /** Throws AppError if fewer millicents are left. */
   check(millicents: number): Promise<void>
-  /** Stages the cost of a call, or the estimate of a lost call. `booked` is an earlier estimate of the same call: the cost replaces it. */
+  /**
+   * Stages the cost of a call, or the estimate of a lost call. `booked`: an earlier estimate of the same call, replaced by the
+   * cost.
+   */
   pay(work: UnitOfWork, millicents: number, booked?: number, usage?: Usage): void
 }
 
 export interface HeldCall {
   /** The same for a call and its repeats. */
   readonly id: string
-  /** A new one for each repeat. */
+  /** A new id for each repeat. */
   readonly attempt: string
   readonly millicents: number
   readonly forMs: number
@@ -63,23 +66,23 @@ interface HoldsDeps {
   readonly queue: JobQueue
 }
 
-/** Budgets look for lost calls at the ends of these spans. */
+/** Budgets look for lost calls at the end of each span. */
 const bookingMs = 10_000
-/** Lost calls are not forgotten before they are booked. */
+/** Holds stay at least until their lost calls are booked. */
 const keptMs = 400 * 86_400_000
-/** Checks in a row during which other calls end. */
+/** Consecutive checks during which other calls end. */
 const maxTries = 50
 
 export class Holds {
   readonly #deps: HoldsDeps
-  /** The last reservation of each organization on this node: they would only come between one another. */
+  /** The last reservation of each organization on this node. Reservations run in sequence, because concurrent ones would conflict. */
   readonly #last = new Map<string, Promise<unknown>>()
 
   constructor(deps: HoldsDeps) {
     this.#deps = deps
   }
 
-  /** Reserves what the call may cost with each. Throws what refuses it. */
+  /** Reserves the call's estimate in each account. Throws the refusal of an account. */
   async take(organization: string, call: HeldCall, accounts: readonly Account[]): Promise<void> {
     const turn = (this.#last.get(organization) ?? Promise.resolve()).then(() => this.#take(organization, call, accounts))
     const ended = turn.catch(() => undefined)
@@ -100,7 +103,7 @@ export class Holds {
     return true
   }
 
-  /** Books the calls that did not end within their time limit. */
+  /** Books the calls after their time limit. */
   async bookLost(organization: string, account: Account): Promise<void> {
     await this.#deps.works.retryConflicts(async (work) => {
       const heldCalls = await this.#deps.store.open(HeldCallsCollection, organization).get(account.id)
@@ -109,7 +112,7 @@ export class Holds {
     })
   }
 
-  /** Millicents of the calls in progress. */
+  /** Returns millicents of the calls in progress. */
   async heldMillicents(organization: string, id: string): Promise<number> {
     return this.#sum(await this.#deps.store.open(HeldCallsCollection, organization).get(id))
   }
@@ -117,16 +120,16 @@ export class Holds {
   async #take(organization: string, call: HeldCall, accounts: readonly Account[]): Promise<void> {
     await this.#deps.works.retryConflicts(async (work) => {
       const heldCalls = await this.#checked(organization, call, accounts)
-      // What costs nothing needs no place.
+      // Calls without cost need no reservation.
       if (call.millicents === 0) return
       for (const [at, account] of accounts.entries()) this.#put(work, organization, account, heldCalls[at], call)
     })
   }
 
-  /** Reads the calls in progress and throws if no limit has room. Reads again if a call has ended meanwhile. */
+  /** Reads the calls in progress and throws if a limit is exceeded. Reads again if a call has ended meanwhile. */
   async #checked(organization: string, call: HeldCall, accounts: readonly Account[]): Promise<(HeldCalls | undefined)[]> {
     for (let tries = 1; ; tries++) {
-      // Before what was spent is read: a call that is paid in between counts twice here, and not at all the other way around.
+      // Read before the spent amount. A call paid in between counts twice in this order, and would be missed in the other.
       const heldCalls = await this.#read(organization, accounts)
       try {
         for (const [at, account] of accounts.entries()) await account.check(this.#sum(heldCalls[at]) + call.millicents)
@@ -146,7 +149,7 @@ export class Holds {
     return JSON.stringify(await this.#read(organization, accounts)) !== JSON.stringify(before)
   }
 
-  /** With lost calls that are not booked yet. */
+  /** Includes lost calls before their booking. */
   #sum(heldCalls: HeldCalls | undefined): number {
     return Object.values(heldCalls?.calls ?? {}).reduce((sum, { millicents }) => sum + millicents, 0)
   }
@@ -165,7 +168,7 @@ export class Holds {
     this.#deps.queue.enqueue(work, bookLostRef, { budget: account.id }, { id, organization, runAt })
   }
 
-  /** Stages the booking of the lost calls and the entry of a new call. The commit fails if one of the lost calls has ended. */
+  /** Stages the booking of the lost calls and the entry of a new call. The commit fails if a lost call has ended. */
   #change(
     work: UnitOfWork,
     organization: string,
@@ -174,7 +177,7 @@ export class Holds {
     lost: readonly string[],
     entry: { readonly [path: string]: HeldCalls["calls"][string] } = {},
   ): void {
-    // An account may round each amount.
+    // Paid one by one, because an account may round each amount.
     for (const id of lost) account.pay(work, calls[id]?.millicents ?? 0)
     const places = lost.map((id) => [`calls.${id}.until`, calls[id]?.until ?? ""] as const)
     const removed = lost.map((id) => `calls.${id}`).filter((path) => !(path in entry))
@@ -187,12 +190,12 @@ export class Holds {
   }
 }
 
-/** Estimates of lost calls that are not booked yet, in millicents. */
+/** Returns estimates of unbooked lost calls, in millicents. */
 export function lostEstimates(heldCalls: HeldCalls | undefined, now: string): number[] {
   return lostIn(heldCalls, now).map((id) => heldCalls?.calls[id]?.millicents ?? 0)
 }
 
-/** Ids of the repeated call and of the calls that did not end within their time limit. */
+/** Returns ids of the repeated call and of calls beyond their time limit. */
 function lostIn(heldCalls: HeldCalls | undefined, now: string, repeated?: string): string[] {
   return Object.entries(heldCalls?.calls ?? {}).flatMap(([id, { until }]) => (id === repeated || until <= now ? [id] : []))
 }

@@ -1,4 +1,4 @@
-// Language models and embeddings for the plugins that need them: one queue, one budget, one memory of answers.
+// Language models and embeddings for plugins: a shared queue, budget and answer store.
 import { AppError, Clock, definePlugin, Ids, JobQueue, Store, UnitsOfWork } from "#core"
 import { FairLimiter, importedAtStart, Metrics, measureWaiting, Outgoing } from "#core/engine"
 import { Integrations } from "../integrations/index.ts"

@@ -1,4 +1,4 @@
-// Metrics of calls of models.
+// Metrics of model calls.
 import { Counter } from "prom-client"
 import type { Metrics } from "#core/engine"
 import type { Usage } from "./budget.ts"

@@ -1,4 +1,4 @@
-// The port through which plugins use models, and what each kind of call is made of.
+// The port for model calls of plugins, and the definition of each kind of call.
 import { createHash } from "node:crypto"
 import { z } from "zod"
 import { AppError, defineJob, token } from "#core"
@@ -10,7 +10,7 @@ import { embeddingModel, languageModel } from "./provider.ts"
 import { type EmbeddingModelSettings, type LanguageModelSettings, type ModelSettings, type Purpose, purposes } from "./settings.ts"
 import { type ModelsDeps, type Turn, type TurnTaken, takeTurn } from "./turn.ts"
 
-/** Instructions for a model, with the version that records name. The text may hold what differs from call to call, such as a persona. */
+/** Instructions for a model, with the version for records. The text may vary between calls, for example by persona. */
 export interface Prompt {
   readonly name: string
   readonly version: number
@@ -19,22 +19,25 @@ export interface Prompt {
 
 export interface Question {
   readonly purpose: Purpose
-  /** Name of one of the configured models, in place of the purpose's own. */
+  /** Name of a configured model, instead of the purpose's default. */
   readonly model?: string
   readonly prompt: Prompt
-  /** What the prompt is about, such as a page. Not trusted: it is kept apart from the instructions. */
+  /** The subject of the prompt, such as a page. Untrusted, and separate from the instructions. */
   readonly input: string
-  /** PNG, JPEG or WebP; left out where the model sees none. */
+  /** PNG, JPEG or WebP. Left out for models without image input. */
   readonly images?: readonly Uint8Array[]
-  /** Which of several askings of the same question this is (a draw, a seat), so that each gets an answer of its own. */
+  /** Distinguishes repeated calls of the same question (a draw, a seat), so each gets its own answer. */
   readonly seat?: string
-  /** Of this call and its repeats after a crash. Each takes the place of the one before in budgets; once one has an answer it is that of all, regardless of what they ask. Absent: it is not repeated. */
+  /**
+   * Id of this call and its repeats after a crash. A repeat replaces the earlier call in budgets. The first answer counts for all
+   * repeats, regardless of their question. Absent: no repeats.
+   */
   readonly callId?: string
-  /** 0 unless given. */
+  /** Default: 0. */
   readonly temperature?: number
-  /** 2,000 unless given. */
+  /** Default: 2,000. */
   readonly maxOutputTokens?: number
-  /** Charged beside the organization's own budget. */
+  /** Charged in addition to the organization's own budget. */
   readonly account?: Account
   readonly signal?: AbortSignal
 }
@@ -49,29 +52,29 @@ export interface EmbedOptions {
   readonly kept?: false
 }
 
-/** The language models and the embedding model that an operator configured. Each call throws AppError with a `model_…` reason. */
+/** The configured language models and the embedding model. All calls throw AppError with a `model_…` reason. */
 export interface Models {
   /** Throws `failed_precondition`, reason `model_not_configured`, naming the setting. */
   language(purpose: Purpose, model?: string): ModelInfo
   embedding(): ModelInfo | undefined
-  /** What a call may cost at most, millicents. */
+  /** Returns the maximum cost of a call in millicents. */
   estimate(question: Question): number
-  /** Throws `resource_exhausted`, reason `model_day_budget`, where so many millicents are not left of the day. */
+  /** Throws `resource_exhausted`, reason `model_day_budget`, if fewer millicents remain today. */
   afford(organization: string, millicents: number): Promise<void>
-  /** Books calls of this budget that did not end within their time limit. */
+  /** Books calls of this budget after their time limit. */
   bookLost(organization: string, budget: string): Promise<void>
   text(organization: string, question: Question): Promise<Answered<string>>
-  /** An answer of the schema's form, held against it. */
+  /** Returns an answer validated against the schema. */
   object<T>(organization: string, question: Question & { readonly schema: z.ZodType<T> }): Promise<Answered<T>>
-  /** One turn of a conversation in which the model may ask for tools; never kept. */
+  /** Runs a turn of a conversation with tools. Turns are not stored. */
   turn(organization: string, turn: Turn): Promise<TurnTaken>
-  /** A vector for each text. `kept: false`: nothing is kept of the texts. */
+  /** Returns a vector for each text. `kept: false`: texts and vectors are not stored. */
   embed(organization: string, texts: readonly string[], options?: EmbedOptions): Promise<Answered<number[][]>>
 }
 
 export const Models = token<Models>("Models")
 
-/** From above, of what providers publish for a picture of a page. */
+/** Upper bound, according to providers' figures for a picture of a page. */
 const tokensPerImage = 3_000
 
 export function createModels(deps: ModelsDeps): Models {

@@ -1,5 +1,5 @@
-// Models as the package `ai` has them: by the OpenAI protocol or Anthropic's, at an address that the operator configured, or
-// through a connection of the organization, whose credentials are never seen here.
+// Models of the package `ai`, by the OpenAI or Anthropic protocol. They are at an address configured by the operator, or behind a
+// connection of the organization. This file never sees the connection's credentials.
 import type { EmbeddingModel, LanguageModel } from "ai"
 import type { Json } from "#core"
 import type { OutgoingCapture } from "#core/engine"
@@ -11,13 +11,13 @@ const maxAnswerBytes = 32 * 1_048_576
 
 export interface ProviderDeps {
   readonly integrations: Integrations
-  /** Set where nothing is sent. */
+  /** Set in rehearsals. No request is sent. */
   readonly capture: OutgoingCapture | undefined
 }
 
 type Configured = LanguageModelSettings | EmbeddingModelSettings
 
-/** What calls of the configured models import. A service without models imports nothing. */
+/** Imports the libraries of the configured models. A service without models imports no library. */
 export async function importLibraries({ embedding, others, ...settings }: ModelSettings): Promise<void> {
   const models = [settings.default, ...purposes.map((purpose) => settings[purpose]), ...others, embedding].flatMap((model) => model ?? [])
   if (models.length === 0) return
@@ -52,10 +52,13 @@ function connection({ base_url = "", api_key, integration }: Configured, organiz
   }
 }
 
-/** An address that no request goes to: the connection has its own. */
+/** Unused address: the connection has its own. */
 const placeholder = "https://connection.invalid"
 
-/** The operator's own address, which may be of this machine: without redirects, and no longer an answer than anybody needs. */
+/**
+ * Fetches from the operator's own address, including addresses of this machine. Without redirects, and with a limit of the
+ * answer's size.
+ */
 async function bounded(input: string | URL | Request, init?: RequestInit): Promise<Response> {
   const response = await fetch(input, { ...init, redirect: "error" })
   if (response.body === null) return response

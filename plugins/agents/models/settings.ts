@@ -1,4 +1,4 @@
-// Which models an operator gives the service, what they cost, and how much of them may be used.
+// Operator settings: models, their prices, and limits.
 import { z } from "zod"
 
 const BaseUrl = z
@@ -71,5 +71,5 @@ export type LanguageModelSettings = z.output<typeof LanguageModelSettings>
 export type EmbeddingModelSettings = z.output<typeof EmbeddingModelSettings>
 
 export const purposes = ["judge", "persona", "digest", "agent"] as const
-/** What a language model is used for. */
+/** Purposes of language models. */
 export type Purpose = (typeof purposes)[number]

@@ -1,5 +1,5 @@
-// A conversation in which the model asks for tools: each turn is a call of its own, paid and bounded as any. The caller runs the
-// tools, and gives what they answered to the next turn.
+// A conversation with tool calls. Each turn is a separate call, with the usual cost and limits. The caller runs the tools and
+// passes their answers to the next turn.
 import type { ModelMessage, ToolSet } from "ai"
 import type { Json } from "#core"
 import { bytesPerToken, costOf, type Usage } from "./budget.ts"
@@ -18,14 +18,14 @@ export interface ModelTool {
   readonly input: Readonly<Record<string, unknown>>
 }
 
-/** What the model asks for. Not checked against the tool's schema. */
+/** The model's tool call. Not validated against the tool's schema. */
 export interface ToolCall {
   readonly id: string
   readonly name: string
   readonly input: Json
 }
 
-/** An earlier turn: what the model said and asked for, and what each of its calls was answered. */
+/** An earlier turn: the model's text, its tool calls, and their answers. */
 export interface PastTurn {
   readonly text: string
   readonly calls: readonly (ToolCall & { readonly answer: string })[]

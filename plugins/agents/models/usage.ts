@@ -1,4 +1,4 @@
-// What models the service has, and what the organization spent on them.
+// The service's models, and the organization's spending on them.
 import { z } from "zod"
 import { Clock, defineOperation, Store, timestamp, token } from "#core"
 import { type DayCost, DayCostCollection } from "./collections.ts"
@@ -57,12 +57,12 @@ export const listModels = defineOperation({
 })
 
 const dayMs = 86_400_000
-/** Reads in a row during which calls start and end. */
+/** Consecutive reads during which calls start and end. */
 const maxTries = 20
 
-/** Newest first. Lost calls count even before a job books them. Reads again if calls changed during the read. */
+/** Returns days, newest first. Lost calls count even before a job books them. Reads again if calls changed during the read. */
 async function daysOf(store: Store, organization: string, now: number): Promise<DayCost[]> {
-  // Older calls are over and booked.
+  // Older calls have ended and are booked.
   const recent = [now, now - dayMs].map((at) => timestamp(at).slice(0, 10))
   const read = () => Promise.all(recent.map((day) => store.open(HeldCallsCollection, organization).get(`${organization}:${day}`)))
   for (let tries = 1; ; tries++) {

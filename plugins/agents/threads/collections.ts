@@ -7,7 +7,7 @@ import type { RunState } from "./runs/transitions.ts"
 export interface StoredThread extends Document {
   title: string
   message_count: number
-  /** Null where a service principal, or the service itself, made it. */
+  /** Null if created by a service principal, or by the service itself. */
   created_by_user_id: string | null
   created_at: string
   updated_at: string
@@ -46,21 +46,24 @@ export interface StoredAgentRun extends Document {
   agent_id: string
   agent_key: string
   thread_id: string
-  /** What it is for, where another area began it: its kind there, and the id. */
+  /** The record behind the run, if another area started it: its kind and id. */
   subject: { kind: string; id: string } | null
   state: RunState
-  /** 1, and one more each time it is resumed. */
+  /** Starts at 1 and increases with each resume. */
   attempt_number: number
-  /** True if the callback address carries a token. Runs of earlier versions have none. */
+  /** True if the callback address contains a token. Runs of earlier versions have no token. */
   keyed_callback?: boolean
   input: string
-  /** The newest message that the agent is shown: its input, or what the thread ended with when it was resumed. Absent in runs of earlier versions. */
+  /**
+   * The newest message visible to the agent: the input, or the thread's last message at the resume. Absent in runs of earlier
+   * versions.
+   */
   last_message_id?: string
   output: string
   summary: string
   result_kind: string
   handles: ResultHandle[]
-  /** Why it ended, where it did not succeed. */
+  /** Reason of an unsuccessful end. */
   terminal_reason: string
   cost_millicents: number
   requested_by: { credential_id: string; user_id: string | null } | null
@@ -89,7 +92,7 @@ export const AgentRunCollection = defineCollection<StoredAgentRun>()({
 
 export const stepKinds = ["queued", "asked", "try_failed", "handed_over", "reported", "succeeded", "failed", "canceled"] as const
 
-/** One thing that happened to a run; never changed. */
+/** A step of a run. Immutable. */
 export interface StoredRunStep extends Document {
   run_id: string
   attempt_number: number
@@ -112,7 +115,7 @@ const payload = z.strictObject({ run_id: z.string(), attempt_number: z.int() })
 
 export const runRef = jobRef("agents.run", payload, {
   retry: { max_attempts: 4, initial_delay_ms: 2_000, factor: 4, max_delay_ms: 60_000 },
-  // Longer than an agent may take.
+  // Longer than an agent's time limit.
   timeoutMs: 330_000,
 })
 

@@ -1,4 +1,4 @@
-// Threads with messages, agents, and runs of agents: the records that evals, workstreams and heartbeats refer to.
+// Threads with messages, agents, and runs of agents: the records behind evals, workstreams and heartbeats.
 
 import { z } from "zod"
 import { definePlugin } from "#core"

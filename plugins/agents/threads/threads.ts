@@ -1,10 +1,10 @@
-// Threads: made, found, and written to. A message is never changed.
+// Threads: create, find and append. Messages are immutable.
 import { AppError, Clock, type Deps, Ids, Store, timestamp, token, type UnitOfWork } from "#core"
 import { MessageCollection, type StoredMessage, type StoredThread, ThreadCollection } from "./collections.ts"
 
 export type NewMessage = Pick<StoredMessage, "role" | "author" | "content"> & { readonly agent_run_id?: string | null }
 
-/** What is kept of a message, characters. */
+/** Limit of a stored message, characters. */
 export const maxContent = 20_000
 
 export interface Threads {
@@ -14,7 +14,7 @@ export interface Threads {
   create(work: UnitOfWork, organization: string, thread: { readonly title: string; readonly userId: string | null }): StoredThread
   /** Stages a message. */
   append(work: UnitOfWork, organization: string, threadId: string, message: NewMessage): StoredMessage
-  /** The newest messages up to one, or of all; oldest first. */
+  /** Returns the newest messages, up to `until` if set, oldest first. */
   last(organization: string, threadId: string, limit: number, until?: string): Promise<StoredMessage[]>
 }
 

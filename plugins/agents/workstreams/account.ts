@@ -1,11 +1,14 @@
-// What a workstream may spend on models, and how often it may be escalated in a day.
+// A workstream's model budget, and its daily limit of escalations.
 import { AppError, type Store, type UnitOfWork } from "#core"
 import type { Account } from "../models/index.ts"
 import { type StoredWorkstream, WorkstreamCollection } from "./collections.ts"
 
 export const accountKind = "workstream"
 
-/** Calls of models that are made for the workstream are charged to it, and refused where too little is left. */
+/**
+ * Returns the account of a workstream. Model calls for the workstream are charged to it, and refused if the remainder is too
+ * small.
+ */
 export function accountOf(store: Store, organization: string, id: string): Account {
   return {
     id: `${accountKind} ${id}`,
@@ -20,7 +23,7 @@ export function accountOf(store: Store, organization: string, id: string): Accou
   }
 }
 
-/** Throws `resource_exhausted` where less than this is left. */
+/** Throws `resource_exhausted` if the remaining budget is smaller. */
 export function requireBudget({ slug, spent_millicents, token_budget_millicents }: StoredWorkstream, millicents: number): void {
   if (spent_millicents + millicents <= token_budget_millicents) return
   const message = `The workstream "${slug}" spent ${spent_millicents} of its ${token_budget_millicents} millicents, and this may cost ${Math.ceil(millicents)}; raise token_budget_millicents.`
@@ -31,7 +34,7 @@ export function requireBudget({ slug, spent_millicents, token_budget_millicents 
   })
 }
 
-/** Stages one more escalation on this day (UTC, YYYY-MM-DD). Throws `resource_exhausted` beyond the budget. */
+/** Stages an escalation on this day (UTC, YYYY-MM-DD). Throws `resource_exhausted` beyond the budget. */
 export function escalated(work: UnitOfWork, organization: string, workstream: StoredWorkstream, day: string): number {
   const { id, slug, escalations, escalation_budget_per_day } = workstream
   const count = escalations.day === day ? escalations.count + 1 : 1

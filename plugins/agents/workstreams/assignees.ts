@@ -1,4 +1,4 @@
-// Who can be responsible for an assignment: an agent by its key, or a person as `human:<user_id>`.
+// Assignees of an assignment: an agent by its key, or a person as `human:<user_id>`.
 import { AppError, isUuid, type Store } from "#core"
 import type { Organizations } from "../../platform/organizations/index.ts"
 import { Agents, type StoredAgent } from "../threads/index.ts"
@@ -10,7 +10,7 @@ export interface AssigneeDeps {
   readonly organizations: Organizations
 }
 
-/** The agent, or undefined for a person. Throws `not_found` where the organization has neither. */
+/** Returns the agent, or undefined for a person. Throws `not_found` if the organization has neither. */
 export async function requireAssignee(
   { store, organizations }: AssigneeDeps,
   organization: string,

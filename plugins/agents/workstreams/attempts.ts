@@ -1,5 +1,5 @@
-// Attempts at an assignment: begun, by a run of the responsible agent where it is one, and ended. Submitting proposes a
-// result; only a decision accepts it.
+// Starts and ends attempts at an assignment. An attempt of an agent starts an agent run. Submitting proposes a result, and only a
+// decision accepts it.
 import { changesOf, nextState, type Store, type UnitOfWork } from "#core"
 import type { AgentRuns, ResultHandle, RunSubject, StoredAgent, StoredAgentRun } from "../threads/index.ts"
 import { accountOf } from "./account.ts"
@@ -30,7 +30,7 @@ export interface Ending {
   readonly reason: string
 }
 
-/** What the guards of an assignment's machines ask. */
+/** Returns the guard values of an assignment's state machines. */
 export function guardsOf(
   workstream: StoredWorkstream,
   { work_state, adoption_state, assigned_agent_key, latest_attempt }: StoredAssignment,
@@ -45,7 +45,7 @@ export function guardsOf(
   }
 }
 
-/** Stages the next attempt, with a run of the agent where one is given. */
+/** Stages the next attempt, with a run if an agent is set. */
 export function beginAttempt(
   { runs, workstreams }: AttemptDeps,
   work: UnitOfWork,
@@ -86,7 +86,7 @@ export function beginAttempt(
   return workstreams.change(work, organization, workstream, assignment, { latest_attempt: attempt }, news)
 }
 
-/** Stages the end of the latest attempt. `ownRun`: its run has ended, or there is none. */
+/** Stages the end of the latest attempt. `ownRun`: its run has ended, or does not exist. */
 export function endAttempt(
   { workstreams }: Pick<AttemptDeps, "workstreams">,
   work: UnitOfWork,
@@ -99,7 +99,7 @@ export function endAttempt(
   const state = nextState(submissionMachine, before?.state ?? "none", event, { ...guardsOf(workstream, assignment), own_run: ownRun })
   if (!before || state === "none") throw new Error("An attempt that never began cannot end.")
   const adopts = event === "submit" ? "propose" : event === "withdraw" ? "withdraw" : undefined
-  // A proposal of a new attempt follows one that was rejected, or none.
+  // A new attempt may propose a result after a rejected proposal, or the first result.
   const adoption_state = adopts
     ? nextState(adoptionMachine, assignment.adoption_state, adopts, { by_decider: false })
     : assignment.adoption_state
@@ -112,7 +112,7 @@ export function endAttempt(
   return workstreams.change(work, organization, workstream, assignment, { latest_attempt: { ...before, ...ended }, adoption_state }, news)
 }
 
-/** Serves the runs that attempts began: they are charged to the workstream, and their ends are the attempts'. */
+/** Serves the runs of attempts: charges them to the workstream, and ends the attempt with the run. */
 export function attemptRuns(deps: AttemptDeps): RunSubject {
   const { store } = deps
   return {

@@ -1,5 +1,5 @@
-// What is kept of workstreams. Phases, assignments, decisions and resources are one collection, so that a read of a whole
-// workstream takes them from one snapshot by one query.
+// Stored data of workstreams. Phases, assignments, decisions and resources share a collection, so a single query reads a whole
+// workstream from a snapshot.
 import { type Document, defineCollection } from "#core"
 import type { ResultHandle } from "../threads/index.ts"
 import type {
@@ -17,7 +17,7 @@ import type {
 
 export const autonomyModes = ["supervised", "autonomous"] as const
 
-/** An object of a provider that the workstream governs. */
+/** A provider's object under the governance of the workstream. */
 export interface ExternalRef {
   account_id: string
   external_id: string
@@ -39,16 +39,16 @@ export interface StoredWorkstream extends Document {
   primary_thread_id: string
   project_id: string | null
   source_template_id: string | null
-  /** Of the last day (UTC) on which there was one. */
+  /** Escalations of the last day with any (UTC). */
   escalations: { day: string; count: number }
   /** Users, and credentials without a user. */
   followers: string[]
-  /** Of its own fields; its parts have theirs. */
+  /** Revision of the workstream's own fields. Its parts have their own. */
   revision: number
   started_at: string | null
   completed_at: string | null
   created_at: string
-  /** Also of its parts. */
+  /** Includes changes of its parts. */
   updated_at: string
 }
 
@@ -61,7 +61,7 @@ export const WorkstreamCollection = defineCollection<StoredWorkstream>()({
 
 interface Part extends Document {
   workstream_id: string
-  /** Unique among those of its kind in the workstream. */
+  /** Unique per kind within the workstream. */
   slug: string
   revision: number
   created_at: string
@@ -102,7 +102,7 @@ export interface StoredAssignment extends Part {
   work_state: StateOf<typeof executionMachine>
   work_state_reason: string
   adoption_state: StateOf<typeof adoptionMachine>
-  /** Why responsibility or adoption is as it is. */
+  /** Reason of the current responsibility or adoption. */
   reason: string
   latest_attempt: LatestAttempt | null
 }
@@ -161,7 +161,7 @@ export const PartCollection = defineCollection<StoredPart>()({
   indexes: [{ fields: ["workstream_id", "kind", "slug"], unique: true }, { fields: ["workstream_id", "kind", "-id"] }],
 })
 
-/** An attempt, as it is kept after the next one began. */
+/** An attempt in the history. */
 export interface StoredAttempt extends Document, Omit<LatestAttempt, "id"> {
   workstream_id: string
   assignment_id: string
@@ -178,7 +178,7 @@ export const AttemptCollection = defineCollection<StoredAttempt>()({
 
 export const actorTypes = ["user", "credential", "agent", "service"] as const
 
-/** Never changed. */
+/** Immutable. */
 export interface StoredEvent extends Document {
   workstream_id: string
   actor_id: string | null

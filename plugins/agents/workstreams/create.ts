@@ -1,4 +1,4 @@
-// A new workstream with its thread, and the phases and assignments of its template.
+// Creates a workstream with its thread, and the phases and assignments of its template.
 import type { UnitOfWork } from "#core"
 import type { Threads } from "../threads/index.ts"
 import { PartCollection, type StoredAssignment, type StoredPhase, type StoredWorkstream, WorkstreamCollection } from "./collections.ts"
@@ -17,7 +17,7 @@ export interface CreateDeps {
   readonly threads: Threads
 }
 
-/** Stages it all. */
+/** Stages the workstream with all its parts. */
 export function createWorkstream(
   { workstreams, threads }: CreateDeps,
   work: UnitOfWork,

@@ -1,4 +1,4 @@
-// Workstreams: multi-step work of people and agents, on the same facts.
+// Workstreams: multi-step work of people and agents with shared records.
 import { z } from "zod"
 import { definePlugin, injected, Store } from "#core"
 import { ModelAccounts } from "../models/index.ts"

@@ -1,5 +1,5 @@
-// The whole of a workstream as one read: the workstream, then its parts in one query and its newest
-// events in another. Both lists of decisions are of the same snapshot, since parts are one query of one instant.
+// Reads a whole workstream: the workstream, its parts in one query, and its newest events in another. Both lists of decisions
+// come from the same snapshot, since a query reads all parts at the same instant.
 import { z } from "zod"
 import type { Caller, Store } from "#core"
 import {
@@ -52,7 +52,7 @@ export interface WholeWorkstream {
   readonly events: readonly StoredEvent[]
 }
 
-/** The parts and events of a workstream that was read. `staged` are events of this call, which are not stored yet. */
+/** Returns the parts and events of a workstream. `staged`: events of this call, not stored yet. */
 export async function wholeOf(
   store: Store,
   organization: string,
@@ -96,7 +96,7 @@ function isCurrent({ status }: StoredDecision): boolean {
   return status === "proposed" || status === "authorized"
 }
 
-/** In the order in which they were made. */
+/** In order of creation. */
 function byId(first: { readonly id: string }, second: { readonly id: string }): number {
   return first.id < second.id ? -1 : 1
 }

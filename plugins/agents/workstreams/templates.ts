@@ -67,7 +67,7 @@ interface Soundness {
   readonly assignments: readonly { readonly slug: string; readonly phase_slug: string }[]
 }
 
-/** Throws `invalid_argument` for a slug that occurs twice, and for a phase that the template does not have. */
+/** Throws `invalid_argument` for a duplicate slug, and for an unknown phase. */
 function requireSound({ phases, assignments }: Soundness): void {
   const slugs = new Set(phases.map(({ slug }) => slug))
   const unknown = assignments.flatMap(({ phase_slug }, index) =>

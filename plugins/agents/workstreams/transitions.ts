@@ -1,5 +1,5 @@
-// Everything that can happen to a workstream and its parts. Responsibility, execution, submission and adoption of an
-// assignment are separate facts: none of them follows from another, and each has a table of its own.
+// State machines of a workstream and its parts. Responsibility, execution, submission and adoption of an assignment are
+// independent facts, each with its own table.
 import { defineStateMachine } from "#core"
 
 export const workstreamMachine = defineStateMachine({
@@ -217,7 +217,7 @@ export const machines = [
 export type StateOf<M extends { readonly states: object }> = keyof M["states"] & string
 export type EventOf<M extends { readonly events: object }> = keyof M["events"] & string
 
-/** Names of a record, for an enum of zod. */
+/** Returns the names of a record, for a zod enum. */
 export function namesOf<T extends object>(record: T): [keyof T & string, ...(keyof T & string)[]] {
   return Object.keys(record) as [keyof T & string, ...(keyof T & string)[]]
 }

@@ -1,5 +1,5 @@
-// Workstreams and their parts: found, changed, and told of. Every change of a part touches its workstream, so that none is
-// committed to one that is archived, or completed, at the same moment.
+// Finds and changes workstreams and their parts, and announces changes. Every change of a part also updates its workstream, so a
+// commit conflicts with a concurrent archive or completion.
 import {
   AppError,
   type Caller,
@@ -34,17 +34,17 @@ import {
 
 export type Actor = Pick<StoredEvent, "actor_id" | "actor_type">
 
-/** What happened, for the event and for subscribers. */
+/** The description of a change, for the event and for subscribers. */
 export interface News {
   readonly actor: Actor
-  /** Of the live message. */
+  /** Name of the live message. */
   readonly event: string
-  /** In words. */
+  /** Description for users. */
   readonly body: string
   readonly data?: { readonly [field: string]: Json }
 }
 
-/** How many of a kind a workstream has at most. */
+/** Limits of parts per kind. */
 export const maxParts: Readonly<Record<PartKind, number>> = { phase: 100, assignment: 500, decision: 500, resource: 500 }
 
 export class Workstreams {
@@ -55,7 +55,7 @@ export class Workstreams {
     this.#deps = deps
   }
 
-  /** By slug or UUID; throws `not_found`. */
+  /** Finds by slug or UUID. Throws `not_found`. */
   async require(organization: string, slugOrId: string): Promise<StoredWorkstream> {
     const workstreams = this.#deps.store.open(WorkstreamCollection, organization)
     const workstream = isUuid(slugOrId) ? await workstreams.get(slugOrId) : await workstreams.first({ slug: slugOrId })
@@ -65,7 +65,7 @@ export class Workstreams {
     })
   }
 
-  /** As `require`, for a change; throws `failed_precondition` where it is archived. */
+  /** As `require`, for a change. Throws `failed_precondition` if archived. */
   async open(organization: string, slugOrId: string): Promise<StoredWorkstream> {
     const workstream = await this.require(organization, slugOrId)
     if (workstream.status !== "archived") return workstream
@@ -74,7 +74,7 @@ export class Workstreams {
     })
   }
 
-  /** By slug or UUID; throws `not_found`. */
+  /** Finds by slug or UUID. Throws `not_found`. */
   async part<K extends PartKind>(organization: string, { id, slug }: StoredWorkstream, kind: K, slugOrId: string): Promise<PartOf<K>> {
     const parts = this.#deps.store.open(PartCollection, organization)
     const part = await parts.first({ workstream_id: id, kind, ...(isUuid(slugOrId) ? { id: slugOrId } : { slug: slugOrId }) })
@@ -82,7 +82,7 @@ export class Workstreams {
     throw new AppError("not_found", `The workstream "${slug}" has no ${kind} "${slugOrId}".`, { reason: "workstream_part_not_found" })
   }
 
-  /** Throws `already_exists` for a taken slug, `failed_precondition` where there are as many as there may be. */
+  /** Throws `already_exists` for a taken slug, and `failed_precondition` at the limit. */
   async requireRoom(organization: string, { id, slug }: StoredWorkstream, kind: PartKind, partSlug: string): Promise<void> {
     const parts = this.#deps.store.open(PartCollection, organization)
     const max = maxParts[kind]
@@ -104,7 +104,7 @@ export class Workstreams {
     this.touch(work, organization, workstream, news)
   }
 
-  /** Stages a change of a part as read; one made meanwhile has the commit `aborted`. */
+  /** Stages a change of a part as read. A concurrent change makes the commit `aborted`. */
   change<P extends StoredPart>(
     work: UnitOfWork,
     organization: string,
@@ -119,13 +119,13 @@ export class Workstreams {
     return changed
   }
 
-  /** Stages the end of a part as read. */
+  /** Stages the removal of a part as read. */
   remove(work: UnitOfWork, organization: string, workstream: StoredWorkstream, { id, revision }: StoredPart, news: News): void {
     work.in(PartCollection, organization).remove(id, { where: { revision } })
     this.touch(work, organization, workstream, news)
   }
 
-  /** Stages a change of the workstream's own fields as read, and returns it with the event. */
+  /** Stages a change of the workstream's own fields as read. Returns the workstream with the event. */
   update(
     work: UnitOfWork,
     organization: string,
@@ -134,13 +134,13 @@ export class Workstreams {
     news: News,
   ): { workstream: StoredWorkstream; event: StoredEvent } {
     const changed = { ...change, revision: workstream.revision + 1, updated_at: this.now() }
-    // The time of the last change too: a part that was added meanwhile may be what the change must not have.
+    // Also compares the time of the last change: a part added meanwhile may contradict this change.
     const where = { revision: workstream.revision, updated_at: workstream.updated_at }
     work.in(WorkstreamCollection, organization).update(workstream.id, { $set: changesOf(changed) }, { where })
     return { workstream: { ...workstream, ...changed }, event: this.tell(work, organization, workstream, news) }
   }
 
-  /** Stages that something of the workstream changed; the commit is `aborted` where its status is another one. */
+  /** Stages a change within the workstream. If its status differs, the commit is `aborted`. */
   touch(work: UnitOfWork, organization: string, workstream: StoredWorkstream, news: News): StoredEvent {
     const { id, status } = workstream
     work.in(WorkstreamCollection, organization).update(id, { $set: { updated_at: this.now() } }, { where: { status } })
@@ -160,26 +160,26 @@ export class Workstreams {
     return timestamp(this.#deps.clock.now())
   }
 
-  /** What every part has, with its slug. */
+  /** Returns the common fields of a new part. */
   newPart({ id }: Pick<StoredWorkstream, "id">, slug: string) {
     const at = this.now()
     return { id: this.#deps.ids.uuid(), workstream_id: id, slug, revision: 1, created_at: at, updated_at: at }
   }
 }
 
-/** An agent acts as itself, also with the key of a user. */
+/** An agent acts as itself, even with the key of a user. */
 export function actorOf(caller: Caller): Actor {
   const { user, credential } = caller
   if (callerKind(caller) === "agent") return { actor_id: credential.id, actor_type: "agent" }
   return user ? { actor_id: user.id, actor_type: "user" } : { actor_id: credential.id, actor_type: "credential" }
 }
 
-/** Returns true if the caller may decide what persons decide. */
+/** Returns true if the caller may make decisions reserved for persons. */
 export function mayDecide(caller: Caller, { autonomy_mode }: StoredWorkstream): boolean {
   return isPerson(caller) || autonomy_mode === "autonomous"
 }
 
-/** Agents and services cannot allow themselves to decide in place of persons. */
+/** Agents and services cannot permit themselves to decide in place of persons. */
 export function requirePerson(caller: Caller, mode: StoredWorkstream["autonomy_mode"] | undefined): void {
   if (mode !== "autonomous" || isPerson(caller)) return
   const message = "only a person sets autonomous: sign in, or use a key of a user by REST or command"

@@ -1,5 +1,5 @@
-// The widget canary: now and then the page that the widget is deployed on is loaded in Chromium, which must show it. A
-// check that is late or does not end is an alarm as a failed one is: silence is never good news.
+// The widget canary: periodically loads the widget's page in Chromium and checks that the widget is visible. A late or unfinished
+// check raises an alarm, as a failed check does.
 import { Counter } from "prom-client"
 import {
   AppError,
@@ -27,7 +27,7 @@ import { evalsChannel } from "../runs/collections.ts"
 import { CanaryCollection, type CheckVerdict, checkRef, type StoredCanary, watchRef } from "./collection.ts"
 export type CanaryTarget = Pick<StoredCanary, "widget" | "widget_name" | "selector" | "interval_minutes">
 
-/** Until the picture of a check is looked for again. */
+/** Time until the job looks for the check's picture again. */
 const pictureMs = 1_000
 const viewport = { width: 1_280, height: 800, device_scale_factor: 1 } as const
 
@@ -61,7 +61,7 @@ export class Canary {
     return this.#deps.store.open(CanaryCollection, organization).get(organization)
   }
 
-  /** Stages what is looked at from now on; undefined ends it. */
+  /** Stages the target of the checks. `undefined` ends them. */
   configure(
     work: UnitOfWork,
     organization: string,
@@ -85,7 +85,7 @@ export class Canary {
     return canary
   }
 
-  /** Each minute: starts a check that is due, and tells of one that is late or does not end. */
+  /** Runs every minute: starts a due check, and raises an alarm for a late or unfinished check. */
   async watch(work: UnitOfWork, organization: string): Promise<void> {
     const { clock, ids, queue, organizations, screenshots } = this.#deps
     const canary = await this.get(organization)
@@ -115,7 +115,7 @@ export class Canary {
     }
   }
 
-  /** Ends a check when its picture is there. Throws Postponed before. */
+  /** Ends a check once its picture is stored. Throws Postponed before. */
   async check(
     work: UnitOfWork,
     organization: string,
@@ -130,7 +130,7 @@ export class Canary {
     this.#conclude(work, canary, problem === "" ? "passed" : "failed", problem)
   }
 
-  /** Stages that a check could not be made. */
+  /** Stages the failure of a check that could not run. */
   async giveUp(work: UnitOfWork, organization: string, check_id: string): Promise<void> {
     const canary = await this.get(organization)
     if (canary?.check_id === check_id) this.#conclude(work, canary, "failed", "The check failed because of an internal error.")
@@ -163,18 +163,18 @@ function changeOf({ id: _id, organization_id: _organization, ...change }: Stored
   return changesOf(change)
 }
 
-/** After which a check counts as unfinished, and a check that should have begun as late. */
+/** A check counts as unfinished, or a missing start as late, after this time. */
 const graceMs = 5 * 60_000
 
 type Watched = Pick<StoredCanary, "running_since" | "last_started_at" | "interval_minutes">
 
 interface Due {
-  /** Told as an alarm; undefined: none. */
+  /** The alarm to raise, if any. */
   readonly alarm: Extract<CheckVerdict, "unfinished" | "late"> | undefined
   readonly starts: boolean
 }
 
-/** What is to be done for a canary at a time: start a check, or tell that one is late or does not end. Pure. */
+/** Returns the action due for a canary: start a check, or raise an alarm for a late or unfinished check. Pure. */
 export function dueOf({ running_since, last_started_at, interval_minutes }: Watched, now: number): Due {
   const isOverdue = running_since !== null && now - Date.parse(running_since) > graceMs
   if (running_since !== null && !isOverdue) return { alarm: undefined, starts: false }
@@ -183,12 +183,12 @@ export function dueOf({ running_since, last_started_at, interval_minutes }: Watc
   return { alarm: isOverdue ? "unfinished" : isLate ? "late" : undefined, starts: isOverdue || sinceDue >= 0 }
 }
 
-/** The verdict as it holds now: what was reached, unless no check has ended since one should have. */
+/** Returns the current verdict: the last verdict, unless a check is overdue. */
 export function verdictNow(canary: Watched & Pick<StoredCanary, "verdict">, now: number): CheckVerdict | null {
   return dueOf(canary, now).alarm ?? canary.verdict
 }
 
-/** The jobs of the widget canary: one that looks each minute what is due, and one for each check. */
+/** The jobs of the widget canary: a job that looks for due checks every minute, and a job per check. */
 export const watchWidget = defineJob(watchRef, {
   summary: "Start a check of the widget canary that is due, and tell of one that is late or does not end.",
   inject: { canary: Canary },

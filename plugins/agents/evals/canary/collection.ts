@@ -1,4 +1,4 @@
-// The widget canary of an organization: which page is looked at for which widget, and how the last look went.
+// The widget canary of an organization: its page and widget, and the result of the last check.
 import { z } from "zod"
 import { type Document, defineCollection, jobRef } from "#core"
 
@@ -7,18 +7,18 @@ export type CheckVerdict = (typeof checkVerdicts)[number]
 
 /** `id` is the organization's. */
 export interface StoredCanary extends Document {
-  /** Address of the page that the widget is deployed on. */
+  /** Address of the widget's page. */
   widget: string
   widget_name: string
-  /** CSS selector of the widget, which must become visible. */
+  /** CSS selector of the widget. The element must become visible. */
   selector: string
   interval_minutes: number
-  /** When the check in progress began; null: none is. */
+  /** Start of the check in progress. Null: no check is running. */
   running_since: string | null
   check_id: string | null
-  /** When the last check began, or the canary was configured. */
+  /** Start of the last check, or time of the configuration. */
   last_started_at: string
-  /** When the last verdict was reached; null: none yet. */
+  /** Time of the last verdict. Null before the first. */
   last_check_at: string | null
   verdict: CheckVerdict | null
   reason: string
@@ -33,7 +33,7 @@ export const CanaryCollection = defineCollection<StoredCanary>()({
   indexes: [],
 })
 
-/** Tried once: the next minute brings another. */
+/** A single try: the next minute starts another. */
 const once = { max_attempts: 1, initial_delay_ms: 1_000, factor: 1, max_delay_ms: 1_000 }
 
 export const watchRef = jobRef("evals.watch_widget", z.strictObject({}), { retry: once })

@@ -1,4 +1,4 @@
-// `millrace evals run`: a run from its beginning to its verdict, for build servers.
+// `millrace evals run`: a complete run with its verdict, for build servers.
 import { writeFileSync } from "node:fs"
 import { setTimeout as pause } from "node:timers/promises"
 import type { z } from "zod"
@@ -16,7 +16,7 @@ interface RunOptions extends ServiceOptions {
 
 type Run = z.infer<typeof getRun.output>
 
-/** Until the service is asked again how far the run is. */
+/** Polling interval of the run's progress. */
 const pollMs = 500
 const exitCodes = { passed: 0, failed: 1, no_verdict: 2 } as const
 
@@ -50,7 +50,7 @@ function textOf({ cases, verdict, reason, flaky }: Run): string {
   return [...lines, ...unsteady, `${verdict}: ${reason}`].join("\n")
 }
 
-/** A case each, and one for the verdict: a score below the threshold is of no case alone. */
+/** A test case per eval case, and a test case for the verdict. A score below the threshold belongs to no single case. */
 function junitSuite({ suite_slug, cases, verdict, reason, created_at, finished_at }: Run): JunitSuite {
   const whole =
     verdict === "passed" ? {} : { outcome: { kind: verdict === "failed" ? "failure" : "error", message: reason, text: reason } as const }

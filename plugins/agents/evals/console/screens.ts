@@ -1,4 +1,4 @@
-// Suites of evals, as the console makes them of their operations.
+// Eval screens of the console, built from the operations.
 import type { Contribution } from "#console"
 
 export default {

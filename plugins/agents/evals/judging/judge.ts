@@ -1,5 +1,4 @@
-// A verdict on one answer. What the judge does not say is never made up: without a usable answer the verdict is
-// `could_not_judge`, with the reason.
+// Judges an answer. A verdict is never invented: without a usable judgement the verdict is `could_not_judge`, with the reason.
 import { AppError } from "#core"
 import type { Models, Question } from "../../models/index.ts"
 import { type Judged, Judgement, judgePrompt, shownToJudge } from "./prompt.ts"
@@ -10,14 +9,14 @@ export type Verdict = (typeof verdicts)[number]
 export interface Judging {
   readonly verdict: Verdict
   readonly reason: string
-  /** Of `could_not_judge`: the reason of the error, or `cannot_judge` where the judge itself says so; empty otherwise. */
+  /** Set for `could_not_judge`: the error's reason, or `cannot_judge` if the judge refused a verdict. Empty otherwise. */
   readonly cause: string
   readonly costMillicents: number
 }
 
 const maxAnswerTokens = 1_500
 
-/** Throws AppError `unavailable` where a later try may do. */
+/** Throws AppError `unavailable` if a retry may succeed. */
 export async function judge(
   models: Models,
   organization: string,
@@ -36,19 +35,19 @@ export async function judge(
   }
 }
 
-/** What is kept of an answer that could not be had or judged. Texts of other errors than the service's own are not for callers. */
+/** Returns the result for a missing or unjudged answer. Texts of unexpected errors are hidden from callers. */
 export function unjudged(error: unknown): Judging & { readonly verdict: "could_not_judge" } {
   const [reason, cause] =
     error instanceof AppError ? [error.message, error.details.reason ?? error.code] : ["The service failed.", "internal"]
   return { verdict: "could_not_judge", reason, cause, costMillicents: 0 }
 }
 
-/** What a judgement may cost at most, millicents. */
+/** Returns the maximum cost of a judgement in millicents. */
 export function estimateOf(models: Models, judged: Judged, judgeModel: string): number {
   return models.estimate(questionOf(judged, judgeModel))
 }
 
-/** Who judges: `<model>@<prompt>-v<version>`. Throws `failed_precondition`, reason `model_not_configured`. */
+/** Returns the judge's name: `<model>@<prompt>-v<version>`. Throws `failed_precondition`, reason `model_not_configured`. */
 export function judgeOf(models: Models, judgeModel: string): string {
   return `${models.language("judge", modelName(judgeModel)).model}@${judgePrompt.name}-v${judgePrompt.version}`
 }

@@ -1,5 +1,5 @@
-// What a judge is asked. A changed text is a new version: runs name the version that judged them, and runs of different
-// versions are not compared before the older answers were judged again.
+// The judge's prompt. A changed text requires a new version. Runs record the version of their judge. Runs of different versions
+// are compared only after the older answers are judged again.
 import { z } from "zod"
 import type { Prompt } from "../../models/index.ts"
 
@@ -26,7 +26,7 @@ export interface Judged {
   readonly artifact: string | null
 }
 
-/** Without any name of the agent, the suite or the run. */
+/** Leaves out names of the agent, the suite and the run. */
 export function shownToJudge({ input, expectation, rubric, output, artifact }: Judged): string {
   const parts = [
     tagged("input", input),
@@ -38,7 +38,7 @@ export function shownToJudge({ input, expectation, rubric, output, artifact }: J
   return parts.join("\n")
 }
 
-/** No text can close its own tag. */
+/** Escapes tags in the text, so a text cannot close its own tag. */
 function tagged(tag: string, text: string): string {
   return `<${tag}>\n${text.replaceAll(/<(\/?)(input|expectation|rubric|answer|page)>/gi, "($1$2)")}\n</${tag}>`
 }

@@ -1,4 +1,4 @@
-// The widget canary of the caller's organization, for staff.
+// Operations for the widget canary of the caller's organization, for staff.
 import { z } from "zod"
 import { AppError, Clock, defineOperation } from "#core"
 import { Canary, verdictNow } from "../canary/canary.ts"

@@ -1,4 +1,4 @@
-// A case of something that really came: a stored event, or a page.
+// Operation: creates a case from real data, a stored event or a page.
 import { z } from "zod"
 import { Clock, defineOperation, Ids, Name, resultOf, Settings, Slug, SlugOrId, Store, Uuid } from "#core"
 import { EventPipelines } from "../../../capture/pipelines/index.ts"

@@ -1,4 +1,4 @@
-// Runs of a suite: begun, read with their verdicts, and accepted by a person as what later runs are held against.
+// Operations for runs of a suite: start, read with verdicts, and accept as the new baseline.
 import { z } from "zod"
 import { AppError, Clock, defineList, defineOperation, Ids, JobQueue, Live, resultOf, Store, Timestamp, timestamp, Uuid } from "#core"
 import { Models } from "../../models/index.ts"

@@ -1,5 +1,5 @@
-// The last passing run, made comparable: where the judge, the expectation or the rubric is another one than then, its kept
-// answers are judged again, as this run's are, before anything is called a regression.
+// Makes the last passing run comparable. If the judge, the expectation or the rubric changed, its stored answers are judged again
+// like those of this run. Only then can a difference count as a regression.
 import { derivedUuid, giveWay, timestamp } from "#core"
 import { judge, unjudged } from "../judging/judge.ts"
 import {
@@ -14,7 +14,7 @@ import {
 } from "./collections.ts"
 import type { CaseAnswers } from "./comparison.ts"
 
-/** An answer of the last passing run, and the case as this run has it. */
+/** An answer of the last passing run, and the same case in this run. */
 export interface ToJudgeAgain {
   readonly answer: StoredAnswer
   readonly case: StoredRunCase
@@ -29,14 +29,14 @@ export class Baseline {
   #cases = new Map<string, StoredRunCase>()
   #answers = new Map<string, StoredAnswer[]>()
 
-  /** `kept`: what the run has so far; answers that are judged again are added. */
+  /** `answers`: the run's answers. Answers judged again are added. */
   constructor(deps: RunDeps, now: Try, answers: Map<string, StoredAnswer>) {
     this.#deps = deps
     this.#try = now
     this.#stored = answers
   }
 
-  /** Reads the last passing run; returns the answers of it that no kept verdict of this judge is of. */
+  /** Reads the last passing run. Returns its answers without a stored verdict of this judge. */
   async toJudgeAgain(cases: readonly StoredRunCase[]): Promise<ToJudgeAgain[]> {
     const { organization, run } = this.#try
     const { store } = this.#deps
@@ -61,7 +61,7 @@ export class Baseline {
     return again
   }
 
-  /** Throws where a later try may do. */
+  /** Throws if a retry may succeed. */
   async judgeAgain({ answer, case: runCase }: ToJudgeAgain): Promise<void> {
     const { organization, run, signal, last } = this.#try
     const { models, works, clock } = this.#deps
@@ -97,7 +97,7 @@ export class Baseline {
     this.#stored.set(judged.id, judged)
   }
 
-  /** What this run is held against: verdicts of the same judge, and every case that the last passing run had. */
+  /** Returns the baseline: verdicts of the same judge, and all cases of the last passing run. */
   async readAnswers(cases: readonly StoredRunCase[]): Promise<{ baseline: CaseAnswers[]; known: string[] }> {
     const baseline: CaseAnswers[] = []
     for (const runCase of cases) {
@@ -113,7 +113,7 @@ export class Baseline {
     return { baseline, known: [...this.#cases.keys()] }
   }
 
-  /** An answer to another question says nothing of this one. */
+  /** An answer to a different question is not comparable. */
   #isSameQuestion(runCase: StoredRunCase): boolean {
     return this.#cases.get(runCase.slug)?.input === runCase.input && this.#run?.evaluate_artifact === this.#try.run.evaluate_artifact
   }
@@ -123,7 +123,7 @@ export class Baseline {
     return this.#run?.judge === this.#try.run.judge && before?.expectation === runCase.expectation && before.rubric === runCase.rubric
   }
 
-  /** Not where the agent did not answer, or made no page to judge: that holds for any judge. */
+  /** Returns false if the agent did not answer, or created no page to judge. Every judge has the same verdict then. */
   #needsJudge({ output, artifact }: StoredAnswer): boolean {
     return output !== "" && (artifact !== null || !this.#try.run.evaluate_artifact)
   }

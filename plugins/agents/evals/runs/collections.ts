@@ -1,4 +1,4 @@
-// What is kept of runs: the run with what it was begun with, its cases as they were then, and every answer with its verdict.
+// Stored data of runs: the run with its settings, its cases at the start, and all answers with verdicts.
 import { z } from "zod"
 import {
   type Clock,
@@ -39,7 +39,7 @@ export interface StoredRun extends Document {
   status: "running" | "completed"
   cause: (typeof runCauses)[number]
   repeats: number
-  /** As they were when the run began; a later change of the suite does not rewrite its verdict. */
+  /** Settings at the start of the run. A later change of the suite does not change the verdict. */
   pass_threshold: number
   evaluate_artifact: boolean
   judge_model: string
@@ -47,15 +47,15 @@ export interface StoredRun extends Document {
   judge: string
   agent: AgentContact
   case_count: number
-  /** The last passing run when this one began; null: none. */
+  /** The last passing run at the start. Null if none exists. */
   baseline_run_id: string | null
-  /** Null until it is completed. */
+  /** Null until completed. */
   verdict: RunVerdict | null
-  /** Passed, or accepted by a person: later runs are held against the one that came to that last. */
+  /** True if passed, or accepted by a person. Later runs are compared with the most recent passing run. */
   is_passing: boolean
   passing_since: string | null
   accepted: Acceptance | null
-  /** A RunReport; null until it is completed. */
+  /** A RunReport. Null until completed. */
   report: Json
   cost_millicents: number
   created_at: string
@@ -72,7 +72,7 @@ export const RunCollection = defineCollection<StoredRun>()({
   sealed: ({ agent: { id, secret } }) => [{ path: "agent.secret", sealed: secret, context: agentSecretContext(id) }],
 })
 
-/** A case as it was when a run began. */
+/** A case at the start of a run. */
 export interface StoredRunCase extends Document {
   run_id: string
   slug: string
@@ -93,20 +93,20 @@ export const RunCaseCollection = defineCollection<StoredRunCase>()({
   audit: "size",
 })
 
-/** One answer of the agent, and what the judge said of it. `id` follows from run, case and repeat. */
+/** An answer of the agent with its verdict. `id` is derived from run, case and repeat. */
 export interface StoredAnswer extends Document {
   run_id: string
   case_slug: string
   repeat: number
-  /** The answer of another run that was judged again for this one; null: of this run. */
+  /** Id of the re-judged answer of another run. Null: an answer of this run. */
   judged_again: string | null
   output: string
-  /** What the agent made, as text; null: nothing was to be judged beside the output. */
+  /** The agent's artifact as text. Null: only the output is judged. */
   artifact: string | null
-  /** Null until it is judged. */
+  /** Null until judged. */
   verdict: Verdict | null
   reason: string
-  /** Of `could_not_judge`: the reason of the error, or `cannot_judge`; empty otherwise. */
+  /** Set for `could_not_judge`: the error's reason, or `cannot_judge`. Empty otherwise. */
   cause: string
   judge: string
   agent_millicents: number
@@ -127,7 +127,7 @@ export const AnswerCollection = defineCollection<StoredAnswer>()({
 
 export const runRef = jobRef("evals.run", z.strictObject({ run_id: z.string() }), {
   retry: { max_attempts: 4, initial_delay_ms: 2_000, factor: 4, max_delay_ms: 60_000 },
-  // 2,000 answers of a slow agent, four at once.
+  // Enough for 2,000 answers of a slow agent, four at once.
   timeoutMs: 7_200_000,
 })
 
@@ -147,16 +147,16 @@ export interface RunDeps {
   readonly settings: EvalSettings
 }
 
-/** What a try of the job knows. */
+/** Context of a try of the job. */
 export interface Try {
   readonly organization: string
   readonly run: StoredRun
   readonly signal: AbortSignal
-  /** No try follows. */
+  /** True for the last try. */
   readonly last: boolean
 }
 
-/** What a try of a run's job is given and knows, and how news name the run. */
+/** Returns the run's reference for live messages. */
 export function runReference({ id, suite_slug }: StoredRun): { run_id: string; suite_slug: string } {
   return { run_id: id, suite_slug }
 }

@@ -1,10 +1,9 @@
-// A run against the last passing one, case by case, and what follows for the run. Pure: the same answers give the same
-// report.
+// Compares a run with the last passing run, case by case, and derives the verdict. Pure: equal answers produce an equal report.
 import type { Verdict } from "../judging/judge.ts"
 import { type CaseReport, type CaseState, isRed, type RunReport } from "./report.ts"
 import { fall, wilson } from "./statistics.ts"
 
-/** Answers of one case. */
+/** Answers to a case. */
 export interface CaseAnswers {
   readonly slug: string
   readonly critical: boolean
@@ -18,7 +17,7 @@ export interface Rules {
   readonly maxUnjudged: number
 }
 
-/** `baseline` holds the cases that can be compared, judged alike; `known` the slugs of all that the last passing run had. */
+/** `baseline`: the comparable cases, by the same judge. `known`: the slugs of all cases in the last passing run. */
 export function reportOf(
   answers: readonly CaseAnswers[],
   { baseline, known }: { readonly baseline: readonly CaseAnswers[]; readonly known: readonly string[] },

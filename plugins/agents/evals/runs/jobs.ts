@@ -1,4 +1,4 @@
-// The jobs of runs: one for the whole of a run, which a retry continues, and the one that begins it at night.
+// The jobs of runs. A job plays the whole run and resumes after a retry. Another job starts the nightly run.
 import { Clock, defineJob, Ids, JobQueue, Live, Store, token } from "#core"
 import { Models } from "../../models/index.ts"
 import { unjudged } from "../judging/judge.ts"

@@ -1,4 +1,4 @@
-// What a run comes to: its verdict, and what became of each case. Stored with the run, and shown as it is.
+// The report of a run: its verdict, and the result of each case. Stored with the run and shown unchanged.
 import { z } from "zod"
 
 export const runVerdicts = ["passed", "failed", "no_verdict"] as const
@@ -32,7 +32,7 @@ export type CaseReport = z.infer<typeof CaseReport>
 export interface RunReport {
   readonly verdict: RunVerdict
   readonly reason: string
-  /** Percent: the mean share of passed answers over the cases that were judged; null where none was. */
+  /** Percent: the mean share of passed answers over all judged cases. Null without judged cases. */
   readonly score: number | null
   readonly unjudged_percent: number
   readonly cases: readonly CaseReport[]
@@ -40,7 +40,7 @@ export interface RunReport {
   readonly flaky: readonly string[]
 }
 
-/** A case that is missing is red too: nobody can tell whether it still passes. */
+/** A missing case counts as red: its result is unknown. */
 export function isRed({ state }: Pick<CaseReport, "state">): boolean {
   return state === "red" || state === "missing"
 }

@@ -1,5 +1,5 @@
-// A run in progress, as one job: each case is asked as often as the run repeats, every answer is kept in a commit of its
-// own before it is judged, and every verdict in another, so that a crash repeats no call whose answer was kept.
+// Plays a run in a single job: asks each case as often as the run repeats. Each answer is committed before its judgement, and
+// each verdict in another commit. A crash therefore repeats no call with a stored answer.
 import { AppError, allDone, derivedUuid, giveWay, type Json, timestamp, type UnitOfWork } from "#core"
 import { type Pages, pageText } from "../../../pages/pages/index.ts"
 import type { AgentAnswer } from "../../threads/index.ts"
@@ -27,7 +27,7 @@ export class Runs {
     this.#deps = deps
   }
 
-  /** To the end, which it stages. Throws where answers are missing that a later try may get. */
+  /** Plays the run to its end and stages the result. Throws if a retry may get missing answers. */
   async play(work: UnitOfWork, organization: string, runId: string, source: Omit<Try, "organization" | "run">): Promise<void> {
     const { store, settings } = this.#deps
     const run = await store.open(RunCollection, organization).get(runId)
@@ -50,7 +50,7 @@ export class Runs {
     this.#finish(work, organization, run, report, cost)
   }
 
-  /** Ends a run that could not be played to its end: without a verdict. */
+  /** Ends an unfinished run without a verdict. */
   async giveUp(work: UnitOfWork, organization: string, runId: string, error: unknown): Promise<void> {
     const run = await this.#deps.store.open(RunCollection, organization).get(runId)
     if (run?.status !== "running") return
@@ -76,7 +76,7 @@ export class Runs {
     this.#deps.live.stage(work, organization, { channel: evalsChannel.name, event: "run_finished", data })
   }
 
-  /** So many at once. What a later try may get does not keep the others from being done; it is thrown after them. */
+  /** Runs up to `answers_at_once` tasks in parallel. A retryable failure does not stop the other tasks. It is thrown at the end. */
   async #inTurns({ run, organization, signal }: Try, tasks: readonly (() => Promise<void>)[]): Promise<void> {
     const remaining = [...tasks]
     let completed = 0
@@ -120,7 +120,7 @@ export class Runs {
     }
   }
 
-  /** Asks the agent and keeps the answer. An agent that does not answer leaves a verdict of `could_not_judge`. */
+  /** Asks the agent and stores the answer. An agent without an answer results in `could_not_judge`. */
   async #ask(now: Try, runCase: StoredRunCase, repeat: number, answers: Map<string, StoredAnswer>): Promise<StoredAnswer> {
     return await this.#keepAnswer(now, runCase, repeat, await this.#answered(now, runCase, repeat), answers)
   }
@@ -142,7 +142,7 @@ export class Runs {
     }
   }
 
-  /** The answer with what was made of it. An agent that was to make a page and made none has failed, regardless of what it says. */
+  /** Returns the answer with its artifact. If a page was required and is missing, the answer fails regardless of its text. */
   async #fieldsOf({ run, organization }: Try, answer: AgentAnswer): Promise<Partial<StoredAnswer>> {
     if (!run.evaluate_artifact) return { output: answer.output }
     const owner = await this.#deps.organizations.byId(organization)
@@ -205,7 +205,7 @@ interface Cell {
   readonly repeat: number
 }
 
-/** Verdicts of the run's own answers to each case. */
+/** Returns verdicts of the run's own answers by case. */
 function answersOf(cases: readonly StoredRunCase[], answers: ReadonlyMap<string, StoredAnswer>): CaseAnswers[] {
   const byCase = Map.groupBy(answers.values(), ({ case_slug }) => case_slug)
   return cases.map(({ slug, critical }) => {
@@ -218,10 +218,10 @@ function answerId(run: string, slug: string, repeat: number): string {
   return derivedUuid("eval answer", run, slug, String(repeat))
 }
 
-// The page that an agent made, as the text that a reader sees: a page of the organization that its answer names, or the
-// document that it gave.
+// Finds the page created by an agent, and returns its visible text. The answer names a page of the organization, or contains an
+// HTML document.
 
-/** Undefined where the answer names no page of the organization and holds no document. */
+/** Returns undefined if the answer names no page of the organization and contains no document. */
 async function artifactOf(
   pages: Pages,
   organization: { readonly id: string; readonly slug: string },
@@ -233,13 +233,13 @@ async function artifactOf(
   return html === undefined ? undefined : pageText(html)
 }
 
-/** The slug of the last page of the organization that a text links to (`/p/{organization}/{page}`). */
+/** Returns the slug of the text's last link to a page of the organization (`/p/{organization}/{page}`). */
 function linkedPage(text: string, organization: string): string | undefined {
   const links = [...text.matchAll(/\/p\/([a-z0-9-]{1,100})\/([a-z0-9-]{1,100})/g)].filter(([, owner]) => owner === organization)
   return links.at(-1)?.[2]
 }
 
-/** The last fenced HTML of a text, or all of it where it is a document. */
+/** Returns the last fenced HTML of a text, or the whole text if it is a document. */
 function fencedDocument(text: string): string | undefined {
   if (/^\s*<(?:!doctype|html)\b/i.test(text)) return text
   const parts = text.split("```")

@@ -1,4 +1,4 @@
-// How a run begins: what it needs is checked before anything is asked, and it is committed with its cases and its job.
+// Starts a run: checks all requirements first, then commits the run with its cases and its job.
 import { AppError, type Clock, type Ids, type JobQueue, type Live, type Store, timestamp, type UnitOfWork } from "#core"
 import type { Models } from "../../models/index.ts"
 import { contactOf } from "../../threads/index.ts"
@@ -18,7 +18,7 @@ export interface StartDeps {
 }
 
 const dayMs = 86_400_000
-/** How long an answer is taken to be where its cost is estimated, characters. */
+/** Assumed length of an answer for cost estimates, characters. */
 const typicalOutput = "x".repeat(4_000)
 
 export class RunStarts {
@@ -28,7 +28,7 @@ export class RunStarts {
     this.#deps = deps
   }
 
-  /** Stages a run. Throws AppError where the suite cannot be run. */
+  /** Stages a run. Throws AppError if the suite cannot run. */
   async stage(
     work: UnitOfWork,
     organization: string,

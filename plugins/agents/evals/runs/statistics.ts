@@ -1,6 +1,6 @@
-// Intervals of shares seen in few trials. Pure.
+// Confidence intervals of shares with few trials. Pure.
 
-/** The normal quantile of 95 % on both sides. */
+/** The two-sided normal quantile of 95 %. */
 const z = 1.959964
 
 export interface Interval {
@@ -9,8 +9,8 @@ export interface Interval {
 }
 
 /**
- * Wilson's score interval of a share, which holds its coverage for small counts where the usual one does not
- * (E. B. Wilson 1927, JASA 22; Brown, Cai and DasGupta 2001, doi:10.1214/ss/1009213286). Without trials it is all of 0 to 1.
+ * Wilson's score interval of a share. Its coverage is correct for small counts, unlike the usual interval (E. B. Wilson 1927,
+ * JASA 22; Brown, Cai and DasGupta 2001, doi:10.1214/ss/1009213286). Without trials: 0 to 1.
  */
 export function wilson(passed: number, trials: number): Interval {
   if (trials === 0) return { low: 0, high: 1 }
@@ -18,7 +18,7 @@ export function wilson(passed: number, trials: number): Interval {
   const denominator = 1 + z ** 2 / trials
   const centre = (share + z ** 2 / (2 * trials)) / denominator
   const half = (z / denominator) * Math.sqrt((share * (1 - share)) / trials + z ** 2 / (4 * trials ** 2))
-  // At the ends the interval reaches 0 or 1; the formula does so but for rounding.
+  // At the ends the interval reaches 0 or 1 exactly. The formula has a rounding error there.
   return { low: passed === 0 ? 0 : Math.max(0, centre - half), high: passed === trials ? 1 : Math.min(1, centre + half) }
 }
 
@@ -28,8 +28,8 @@ export interface Share {
 }
 
 /**
- * Interval of how much smaller a share became, from the two Wilson intervals (method 10 of R. G. Newcombe 1998,
- * doi:10.1002/(SICI)1097-0258(19980430)17:8<873::AID-SIM779>3.0.CO;2-I). Above 0 as a whole: it fell.
+ * Interval of the decrease of a share, from the two Wilson intervals (method 10 of R. G. Newcombe 1998,
+ * doi:10.1002/(SICI)1097-0258(19980430)17:8<873::AID-SIM779>3.0.CO;2-I). If it lies above 0, the share decreased.
  */
 export function fall(before: Share, now: Share): Interval {
   const [was, is] = [wilson(before.passed, before.trials), wilson(now.passed, now.trials)]

@@ -1,4 +1,4 @@
-// Heartbeats, as the console makes them of their operations.
+// Heartbeat screens of the console, built from the operations.
 import type { Contribution } from "#console"
 
 export default {

@@ -1,4 +1,4 @@
-// Pausing and resuming heartbeats, running one now, and the results of runs.
+// Operations to pause and resume heartbeats, run a heartbeat now, and read the results of runs.
 import { z } from "zod"
 import { AnyJson, AppError, defineList, defineOperation, LogLines, resultOf, Store, Timestamp, Uuid } from "#core"
 import { OperationTools } from "#core/engine"

@@ -1,5 +1,5 @@
-// A run of the kind `instructions`: a model follows them with the operations that the heartbeat lists as its tools, within its
-// steps and its budget. Calls are made by a principal of the heartbeat's own role, with the scopes of its tools and no others.
+// A run of the kind `instructions`: a model follows the instructions with the listed operations as tools. Steps and budget are
+// limited. A principal with the heartbeat's role makes the calls. It has only the scopes of the tools.
 import { AppError, type Json, type Logger, type Update } from "#core"
 import { type OperationTool, type OperationTools, redactSecrets } from "#core/engine"
 import type { Organizations } from "../../../platform/organizations/index.ts"
@@ -17,7 +17,7 @@ export interface InstructionsDeps {
 export interface RunContext {
   readonly signal: AbortSignal
   readonly log: Logger
-  /** Stores a step before and after its call, so that a lost run shows its steps. */
+  /** Stores a step before and after its call, so a lost run shows its steps. */
   record(update: Update): Promise<void>
 }
 
@@ -63,7 +63,7 @@ export async function runInstructions(
       for (const call of turnTaken.calls.slice(0, deps.maxCallsPerTurn + 1)) {
         const at = `steps.${callCount++}`
         const step: RunStep = { tool: call.name, input: redactedInput(call.input), ok: null, answer: "" }
-        // Before it happens: where this node dies in it, the record says so.
+        // Recorded before the call, so the record shows the step if the node stops during the call.
         await context.record({ $push: { steps: { ...step } }, $set: { cost_millicents: cost } })
         const isOver: boolean = answered.length >= deps.maxCallsPerTurn
         const { ok, text } = isOver
@@ -87,7 +87,7 @@ function tooMany(callCount: number, most: number): string {
 
 type Caller = Parameters<OperationTools["call"]>[2]
 
-/** Failures of a tool are told to the model, which may do better. */
+/** Failures of a tool are returned to the model, so it can correct its call. */
 async function called(
   tools: OperationTools,
   offered: readonly OperationTool[],

@@ -1,6 +1,6 @@
-// Runs of heartbeats, each carried out once. The one try that turns a queued run into a running one carries it out; another
-// that finds it running knows that the node of the first is gone: a script is run again, which is the same event, while
-// instructions may have done anything and are reported as interrupted. Of several that end a run, one is heard.
+// Runs of heartbeats, each executed once. A try executes a run after moving it from queued to running. A try on a running run
+// means that the first node has stopped. A script then runs again and produces the same event. Instructions may have had effects,
+// so the run ends as interrupted. Only the first end of a run is stored.
 import {
   AppError,
   type Changes,
@@ -46,11 +46,11 @@ export interface Try {
   readonly log: Logger
 }
 
-/** Failures in a row after which a heartbeat is paused. */
+/** Consecutive failures until a heartbeat is paused. */
 const maxFailures = 5
 const maxBackoffMinutes = 60
 
-/** Reason of a run whose maker has no access any longer. */
+/** Reason of a run if its maker lost access. */
 const makerRevoked = "maker_revoked"
 
 const interrupted: RunOutcome = {
@@ -68,7 +68,7 @@ export class Runs {
     this.#deps = deps
   }
 
-  /** Carries a run out and keeps what came of it. Throws what has it retried. */
+  /** Executes a run and stores the outcome. Throws if the job should retry. */
   async carryOut(organization: string, id: string, attempt: Try): Promise<void> {
     const { store } = this.#deps
     const run = await store.open(RunCollection, organization).get(id)
@@ -81,13 +81,13 @@ export class Runs {
     await this.#end(organization, started, outcome)
   }
 
-  /** Stages nothing; ends a run whose job has no tries left. */
+  /** Ends a run after the last try of its job. Commits by itself. */
   async giveUp(organization: string, id: string): Promise<void> {
     const run = await this.#deps.store.open(RunCollection, organization).get(id)
     if (run?.state === "queued" || run?.state === "running") await this.#end(organization, run, interrupted)
   }
 
-  /** The commit fails where another try has begun or ended it. */
+  /** The commit fails if another try has started or ended the run. */
   async #begin(organization: string, run: StoredRun, heartbeat: StoredHeartbeat): Promise<StoredRun> {
     const { works, clock, ids } = this.#deps
     const update = { state: "running", started_at: timestamp(clock.now()), begun_by: ids.uuid() } as const
@@ -108,10 +108,10 @@ export class Runs {
       const record = (update: Update) => this.#record(organization, run, update)
       return await runInstructions(this.#deps, organization, { ...heartbeat, role: reach.role }, run, { signal, log, record })
     } catch (error) {
-      // The node is stopping: the node that takes the job over reports it.
+      // The node is stopping. The node with the next try of the job reports the error.
       if (signal.reason instanceof Postponed) throw error
       const cause: unknown = signal.aborted ? signal.reason : error
-      // A repeated script sends the same event, so its job tries again.
+      // A repeated script sends the same event, so the job may retry.
       if (heartbeat.kind === "script" && cause instanceof AppError && cause.code === "unavailable") throw cause
       if (cause instanceof AppError) return { ok: false, reason: cause.details.reason ?? cause.code, message: cause.message }
       log.error({ err: cause, run: run.id }, "a heartbeat failed because of an internal error")
@@ -123,7 +123,7 @@ export class Runs {
     await this.#deps.works.run((work) => work.in(RunCollection, organization).update(id, update, { where: { state: "running", begun_by } }))
   }
 
-  /** Keeps what came of a run, unless another try did. */
+  /** Stores the outcome of a run, unless another try did. */
   async #end(organization: string, run: StoredRun, outcome: RunOutcome): Promise<void> {
     const state: RunState = outcome.ok ? "succeeded" : outcome === interrupted ? "interrupted" : "failed"
     await this.#deps.works.retryConflicts(async (work) => {
@@ -148,7 +148,7 @@ export class Runs {
     work.in(RunCollection, organization).update(run.id, { $set }, { where: { state: run.state, begun_by: run.begun_by } })
   }
 
-  /** What the run means for its heartbeat: backoff after a failure, a pause after five in a row. */
+  /** Updates the heartbeat after a run: backoff after a failure, a pause after five consecutive failures. */
   #recordOutcome(
     work: UnitOfWork,
     organization: string,

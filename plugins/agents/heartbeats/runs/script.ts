@@ -1,5 +1,6 @@
-// A run of the kind `script`: the script is given rows of the datasets that it declares and what the last run returned; what it
-// returns is an event for the heartbeat's pipeline. Run twice, it is one event: its identity follows from the run.
+// A run of the kind `script`: the script receives rows of its declared datasets and the last run's result. The returned value
+// becomes an event for the heartbeat's pipeline. A repeated run produces the same event, because the event's identity is derived
+// from the run.
 import type { Clock, Json, Scripts } from "#core"
 import type { PipelineEngine, PipelineSource } from "#core/engine"
 import type { Datasets } from "../../../data/datasets/index.ts"
@@ -58,7 +59,7 @@ async function submitEvent(
   return { ok: false, reason: `event_${status}`, message, execution_id }
 }
 
-/** The newest first. */
+/** Newest first. */
 async function rowsOf(
   datasets: Datasets,
   organization: string,

@@ -1,5 +1,5 @@
-// A request below an app's base URL, credentials in place. A step can reach below the base only, and cannot put its own
-// value in place of a credential.
+// Builds a request below an app's base URL, with credentials. A step reaches only paths below the base, and cannot replace a
+// credential.
 import { AppError, type OutgoingRequest } from "#core"
 import { checkHeaders, encodeBody, withQuery } from "../../../platform/outgoing-http/index.ts"
 import type { IntegrationRequest } from "../app.ts"
@@ -9,7 +9,7 @@ export interface Base {
   /** Sent with every request. */
   readonly headers: Readonly<Record<string, string>>
   readonly query?: Readonly<Record<string, string>>
-  /** Origins at which the API keeps files, where the credentials are sent as well. */
+  /** Origins of the API's files. The credentials are sent there as well. */
   readonly fileOrigins?: readonly string[]
 }
 
@@ -33,7 +33,7 @@ export function requestBelow(base: Base, request: IntegrationRequest): OutgoingR
   }
 }
 
-/** Redirects are followed, without the credentials where they lead to another origin. */
+/** Follows redirects. Credentials are not sent to another origin. */
 function fileRequest(
   base: Base,
   { url, maxBytes }: NonNullable<IntegrationRequest["file"]>,
@@ -44,7 +44,7 @@ function fileRequest(
   return { url: withQuery(url, base.query ?? {}), method: "GET", headers, maxFileBytes: maxBytes, redirects: "follow" }
 }
 
-/** Dot segments are refused however they are encoded: a value in a path must not climb out of it. */
+/** Rejects dot segments in any encoding, so a value in a path cannot leave the base. */
 function urlBelow(base: string, path: string): string {
   if (!path.startsWith("/") || path.startsWith("//")) throw refused("path", 'it must start with one "/"')
   if (/[\\?#\s\p{Cc}]/u.test(path)) throw refused("path", "it holds a space, backslash, ? or #; use the field query")

@@ -1,5 +1,5 @@
-// What a document of an app holds: how it is reached, how credentials are sent, and the call that proves them. The
-// documents that ship and those of a user are held against the same schema.
+// Schema of an app document: the API's address, the transport of credentials, and the test call. Shipped and user documents have
+// the same schema.
 import { getDomain } from "tldts"
 import { z } from "zod"
 import { Name, Slug } from "#core"
@@ -34,7 +34,7 @@ const SecretHeader = HeaderName.refine(
 )
 const Visible = z.string().regex(/^[\x20-\x7e]*$/, "expected visible ASCII characters and spaces")
 
-/** How a secret is put into a request. */
+/** Placement of a secret in a request. */
 const Authorise = z
   .discriminatedUnion("in", [
     z.strictObject({ in: z.literal("bearer") }),
@@ -203,7 +203,7 @@ export type AppDocument = z.output<typeof AppDocument>
 
 const reserved: ReadonlySet<string> = new Set(["api_key", "username", "password", "access_token", "refresh_token", "api_origin"])
 
-/** A registrable domain or below one, or this machine. */
+/** Returns true for a registrable domain or a subdomain, or this machine. */
 function isHostSuffix(text: string): boolean {
   if (["localhost", "127.0.0.1"].includes(text)) return true
   return /^[a-z0-9.-]+$/.test(text) && !text.startsWith(".") && getDomain(text, { allowPrivateDomains: true }) !== null

@@ -1,4 +1,4 @@
-// An app as its document says: the credentials that a connection gives, and a request with them in place.
+// Builds an app from its document: the credentials of a connection, and requests with these credentials.
 import { z } from "zod"
 import { AppError } from "#core"
 import { checkHeaders } from "../../../platform/outgoing-http/index.ts"
@@ -8,7 +8,7 @@ import { type AppDocument, type Authorise, filled } from "./document.ts"
 import type { OAuthProvider } from "./oauth-provider.ts"
 import { checkServiceAccount, serviceAccountFields, serviceAccountKey, serviceAccountOf } from "./service-account.ts"
 
-/** Host labels: no value can leave its place in the base URL. */
+/** Host labels only, so a value cannot leave its place in the base URL. */
 const Parameter = z
   .string()
   .max(100)
@@ -54,7 +54,7 @@ function providerOf(oauth2: NonNullable<AppDocument["auth"]["oauth2"]>, { base_u
     scopes,
     scope_separator,
     parameters: authorization_parameters,
-    // An authorization server that is part of the API wants what the API wants, such as a version.
+    // An authorization server within the API requires the API's headers, such as a version.
     headers: base_url.startsWith(`${new URL(token_url).origin}/`) ? headers : {},
     token_body,
     revocation_auth,
@@ -70,7 +70,7 @@ function providerOf(oauth2: NonNullable<AppDocument["auth"]["oauth2"]>, { base_u
   }
 }
 
-/** What a caller gives to connect natively: one secret, or a user name and password, and the parameters. */
+/** Returns the schema of native credentials: a secret, or a user name and password, plus the parameters. */
 function credentialsOf({ auth, parameters }: AppDocument): z.ZodType<Given> {
   const secret = (text: string) => z.string().trim().min(1).max(8_000).describe(text)
   const shared = Object.fromEntries(Object.entries(parameters).map(([name, text]) => [name, Parameter.describe(text)]))
@@ -108,7 +108,7 @@ function sentCredentials({ api_key: key, oauth2 }: AppDocument["auth"], values: 
   return sentSecret(key?.authorise ?? { in: "bearer" }, api_key)
 }
 
-/** The headers or query parameters that carry a secret. */
+/** Returns the headers or query parameters with the secret. */
 function sentSecret(authorise: Authorise, secret: string): Omit<Base, "url"> {
   if (authorise.in === "bearer") return { headers: { Authorization: `Bearer ${secret}` } }
   if (authorise.in === "header") return { headers: { [authorise.name]: authorise.prefix + secret } }

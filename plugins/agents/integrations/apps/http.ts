@@ -1,4 +1,4 @@
-// The app `http`: any API that is reached at a base URL with fixed headers.
+// The app `http`: any API with a base URL and fixed headers.
 import { z } from "zod"
 import { checkHeaders } from "../../../platform/outgoing-http/index.ts"
 import { defineIntegrationApp } from "../app.ts"

@@ -1,13 +1,13 @@
-// An authorization server, as the document of an app declares it, and the client that the service is registered there as.
+// An authorization server, declared by an app document, and the service's client there.
 export interface OAuthProvider {
-  /** Set where responses must name it (RFC 9207). */
+  /** Set if responses must contain it (RFC 9207). */
   readonly issuer: string | undefined
   readonly authorization_endpoint: string
   readonly token_endpoint: string
-  /** Told of tokens that are no longer used (RFC 7009). */
+  /** Receives unused tokens for revocation (RFC 7009). */
   readonly revocation_endpoint: string | undefined
   readonly client_auth: "basic" | "body"
-  /** Asked for where a caller names none. */
+  /** Default scopes. */
   readonly scopes: readonly string[]
   readonly scope_separator: string
   /** Added to the authorization request. */
@@ -15,37 +15,37 @@ export interface OAuthProvider {
   /** Sent with requests to the token and revocation endpoints. */
   readonly headers: Readonly<Record<string, string>>
   readonly token_body: "form" | "json"
-  /** `account`: revoking a token ends all that the account granted to the client. */
+  /** `account`: revoking a token ends all grants of the account to the client. */
   readonly revocation_ends: "grant" | "account"
   /** `token`: the access token revokes itself. */
   readonly revocation_auth: "client" | "token"
-  /** Beside "bearer". */
+  /** In addition to "bearer". */
   readonly bearer_types: readonly string[]
-  /** Beside `invalid_grant`. */
+  /** In addition to `invalid_grant`. */
   readonly invalid_grant_codes: readonly string[]
-  /** Of an API whose origin differs between accounts. */
+  /** For an API with a different origin per account. */
   readonly api_origin: ApiOrigin | undefined
 }
 
-/** Who tells the origin of an account's API. */
+/** Source of the origin of an account's API. */
 export interface ApiOrigin {
-  /** Asked with the new token; absent: the token response tells. */
+  /** Requested with the new token. Absent: the token response contains the origin. */
   readonly url: string | undefined
-  /** Holds an absolute URL. */
+  /** Field with an absolute URL. */
   readonly field: string
-  /** Those that may be told, with all below them. */
+  /** Permitted hosts, including their subdomains. */
   readonly hosts: readonly string[]
-  /** What carries the token to `url`. */
+  /** Returns the headers or query with the token for `url`. */
   sent(token: string): { readonly headers: Readonly<Record<string, string>>; readonly query?: Readonly<Record<string, string>> }
 }
 
 export interface OAuthClient {
   readonly client_id: string
-  /** Absent for a client without one, which proves itself by PKCE alone. */
+  /** Absent for a public client. It uses PKCE alone. */
   readonly client_secret?: string | undefined
 }
 
-/** https; http on this machine alone, which the outgoing client refuses unless an operator allows it. */
+/** Accepts https, and http on this machine. The outgoing client refuses http unless an operator allows it. */
 export function isSecureUrl(text: string): boolean {
   if (!URL.canParse(text) || /[\s\\#]/.test(text)) return false
   const { protocol, hostname, username, password } = new URL(text)

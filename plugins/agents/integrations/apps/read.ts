@@ -1,5 +1,5 @@
-// Reads documents of apps from folders: those that ship, then a user's own. What is wrong is told at start, of all files
-// at once, each with its line, field and what to do.
+// Reads app documents from folders: shipped documents first, then those of a user. Problems of all files are reported together at
+// start, each with line, field and remedy.
 import { existsSync, readdirSync, readFileSync } from "node:fs"
 import { join, relative, resolve } from "node:path"
 import { fileURLToPath } from "node:url"
@@ -7,10 +7,10 @@ import { notUtf8, parseText, schemaProblems, utf8Text } from "#core/engine"
 import { AppDocument } from "./document.ts"
 
 const shipped = fileURLToPath(new URL("./documents", import.meta.url))
-/** By text: services of one process read the same documents. */
+/** Cached by text: services of a process read the same documents. */
 const valid = new Map<string, AppDocument>()
 
-/** The documents that ship, and those in `folders`, relative to the project. Throws with every problem, one a line. */
+/** Returns the shipped documents and those in `folders`, relative to the project. Throws with all problems, one per line. */
 export function readAppDocuments(folders: readonly string[], project = process.cwd()): AppDocument[] {
   const files = [shipped, ...folders.map((folder) => resolve(project, folder))].flatMap(filesIn)
   const problems: string[] = []

@@ -1,4 +1,4 @@
-// Service-account JSON as credentials: the key that signs assertions, and the server that takes them.
+// Service-account JSON as credentials: the signing key for assertions, and the token server.
 import { importPKCS8 } from "jose"
 import { z } from "zod"
 import { AppError } from "#core"
@@ -7,13 +7,13 @@ import type { OAuthProvider } from "./oauth-provider.ts"
 /** The authorization server of an app's service accounts. */
 export interface ServiceAccount {
   readonly provider: OAuthProvider
-  /** Requested beside the scopes of the connection. */
+  /** Requested in addition to the connection's scopes. */
   readonly scopes: readonly string[]
 }
 
 const Text = z.string().trim().min(1).max(500)
 
-/** The fields that a service-account JSON needs. Its other fields are not stored. */
+/** Required fields of a service-account JSON. Other fields are not stored. */
 export const serviceAccountFields = {
   type: z.literal("service_account").describe("Kind of the credentials."),
   client_email: Text.describe("Email of the service account."),
@@ -52,7 +52,7 @@ export function serviceAccountKey(credentials: unknown): ServiceAccountKey | und
   return parsed.success ? parsed.data : undefined
 }
 
-/** Throws `invalid_argument` for a key that cannot sign, and for a token server that is not the app's. */
+/** Throws `invalid_argument` for an unusable signing key, and for a token server other than the app's. */
 export async function checkServiceAccount({ provider }: ServiceAccount, { token_uri, private_key }: ServiceAccountKey): Promise<void> {
   const host = new URL(provider.token_endpoint).host
   if (token_uri !== undefined && !(URL.canParse(token_uri) && new URL(token_uri).host === host)) {

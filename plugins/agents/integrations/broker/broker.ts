@@ -1,5 +1,5 @@
-// Connections whose access a broker keeps: begun by a ticket, granted at the broker, connected once the broker lists what
-// was granted, and called with credentials that the broker answers for each call.
+// Connections with access stored at a broker. A ticket starts the connection, and the user grants access at the broker. The
+// broker then lists the grant. Each call uses credentials from the broker.
 import { randomBytes } from "node:crypto"
 import { z } from "zod"
 import {
@@ -39,13 +39,13 @@ interface BrokerDeps {
   readonly schedule: HealthSchedule
   readonly pauses: Pauses
   readonly organizationName: (id: string) => Promise<string>
-  /** Undefined: no broker is set up. */
+  /** Undefined if no broker is set up. */
   readonly nango: Nango | undefined
 }
 
 export const brokerPath = "/v1/integrations/broker"
 
-/** A connection's place at the broker; the attempt is what a grant is found by. */
+/** A connection at the broker. The attempt identifies the grant. */
 export interface BrokerPlace {
   integration: string
   attempt: string
@@ -66,14 +66,14 @@ export class Broker {
     this.#deps = deps
   }
 
-  /** Where a new grant of the app would be kept; undefined where the broker is not set up for it. */
+  /** Returns the broker place for a new grant of the app. Returns undefined if the broker does not support the app. */
   placeFor({ document, own }: Pick<AnyIntegrationApp, "document" | "own">): BrokerPlace | undefined {
     const integration = document?.auth.broker?.integration
     if (integration === undefined || own || !this.#deps.nango) return undefined
     return { integration, attempt: secret(), connection_id: null }
   }
 
-  /** Stages a ticket; returns connect_url. */
+  /** Stages a ticket. Returns connect_url. */
   begin(work: UnitOfWork, organization: string, { id, app }: Pick<Connection, "id" | "app">, return_url: string): string {
     const ticket = secret()
     const expires_at = timestamp(this.#deps.clock.now() + lifeMs)
@@ -91,7 +91,7 @@ export class Broker {
     return `${this.#deps.publicUrl()}${brokerPath}/connect?ticket=${ticket}`
   }
 
-  /** A browser opens connect_url. Throws UnknownAuthorization, or AppError where the broker cannot be used. */
+  /** Handles a browser at connect_url. Throws UnknownAuthorization, or AppError if the broker is unusable. */
   async open(ticketText: string): Promise<Asked> {
     const { organization, connection, place } = await this.#pending(ticketText)
     const location = await this.#nango().session(place.integration, place.attempt, organization)
@@ -105,14 +105,14 @@ export class Broker {
     }
   }
 
-  /** The user comes back from the broker: connected where the broker lists what was granted. Throws as `open`. */
+  /** Handles the user's return from the broker: connected if the broker lists the grant. Throws as `open`. */
   async finish(ticketText: string): Promise<{ ticket: Ticket; connected: boolean }> {
     const pending = await this.#pending(ticketText)
     const connection_id = await this.#nango().connectionOf(pending.place.integration, pending.place.attempt)
     if (connection_id === undefined) return { ticket: pending.ticket, connected: false }
     await this.#deps.works.retryConflicts(async (work) => {
       const now = await this.#pending(ticketText)
-      // Somebody has begun another authorization meanwhile.
+      // A newer authorization has started meanwhile.
       if (now.place.attempt !== pending.place.attempt) throw new UnknownAuthorization()
       await this.#stageConnected(work, now, connection_id)
     })
@@ -126,7 +126,7 @@ export class Broker {
       status: "connected" as const,
       credentials: null,
       credential_fields: ["broker"],
-      // What a broker keeps cannot be lent.
+      // A connection at a broker cannot be lent.
       managed_access: "none" as const,
       health: { ...unknownHealth },
       authorization_error: null,
@@ -141,7 +141,7 @@ export class Broker {
     schedule.set(work, organization, { ...connection, ...change }, app)
   }
 
-  /** Calls with the broker's credentials, and once more with refreshed ones where the API answers 401. */
+  /** Calls with the broker's credentials. If the API answers 401, calls again with refreshed credentials. */
   async call(
     organization: string,
     connection: Connection,
@@ -151,7 +151,7 @@ export class Broker {
     return first.status === 401 ? await send(await this.#credentials(organization, connection, true)) : first
   }
 
-  /** Stages the end of what the broker keeps for the connection. */
+  /** Stages the end of the connection at the broker. */
   stageEnd(work: UnitOfWork, organization: string, { broker }: Pick<Connection, "broker">): void {
     if (!broker?.connection_id) return
     const { integration, connection_id } = broker
@@ -178,7 +178,7 @@ export class Broker {
     }
   }
 
-  /** For people to see; of a connection that was granted again meanwhile it says nothing. */
+  /** Marks the connection as expired for users. Skips a connection with a newer grant. */
   async #mark(organization: string, connection: Connection): Promise<void> {
     const { works, live, clock } = this.#deps
     const { id, revision } = connection
@@ -226,7 +226,7 @@ export const endBrokerConnection = defineJob({
   run: ({ payload, deps }) => deps.broker.end(payload),
 })
 
-/** Apart from tickets of OAuth, which open other pages. */
+/** Different from tickets of OAuth. Those open other pages. */
 function ticketId(ticket: string): string {
   return hashed(`broker ${ticket}`)
 }

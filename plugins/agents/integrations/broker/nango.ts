@@ -1,5 +1,5 @@
-// The API of a connection broker, Nango: sessions in which users grant access, the connections that come of them, and
-// their credentials, which it keeps and refreshes.
+// The API of the connection broker Nango: sessions for grants, the resulting connections, and their credentials. Nango stores and
+// refreshes the credentials.
 import { z } from "zod"
 import { AppError, type OutgoingHttp } from "#core"
 
@@ -57,7 +57,7 @@ export class Nango {
     this.#settings = settings
   }
 
-  /** Where a user grants access; connections that come of it have the tag `end_user_id`. */
+  /** Returns the URL for the user's grant. Resulting connections have the tag `end_user_id`. */
   async session(integration: string, attempt: string, organization: string): Promise<string> {
     const tags = { end_user_id: attempt, organization_id: organization }
     const { data } = await this.#ask(Session, "POST", "/connect/sessions", { tags, allowed_integrations: [integration] })
@@ -66,7 +66,10 @@ export class Nango {
     return data.connect_link
   }
 
-  /** The newest connection of an attempt. A broker that does not filter by tags lists those of all organizations. */
+  /**
+   * Returns the newest connection of an attempt. The check of tags is required: some brokers ignore the filter and list all
+   * organizations.
+   */
   async connectionOf(integration: string, attempt: string): Promise<string | undefined> {
     const query = new URLSearchParams({ "tags[end_user_id]": attempt, integrationId: integration })
     const { connections } = await this.#ask(Listed, "GET", `/connections?${query}`)
@@ -76,7 +79,7 @@ export class Nango {
     return own.sort((a, b) => (b.created ?? "").localeCompare(a.created ?? ""))[0]?.connection_id
   }
 
-  /** Fresh ones: the broker refreshes what is due. Throws BrokerConnectionEnded. */
+  /** Returns fresh credentials. The broker refreshes if due. Throws BrokerConnectionEnded. */
   async credentials(integration: string, connection: string, force: boolean): Promise<BrokerCredentials> {
     const query = new URLSearchParams({ provider_config_key: integration, ...(force ? { force_refresh: "true" } : {}) })
     const { credentials } = await this.#ask(Credentials, "GET", `/connections/${encodeURIComponent(connection)}?${query}`)

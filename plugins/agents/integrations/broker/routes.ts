@@ -1,5 +1,4 @@
-// What a browser opens to grant access at the connection broker, and the link by which it comes back: a broker's page
-// sends nobody back itself.
+// Routes for a grant at the connection broker: the start page, and the return link. A broker's page does not redirect back.
 import { AppError, defineRoute, PublicUrl } from "#core"
 import { ConnectionLinks } from "../connection-links.ts"
 import { UnknownAuthorization } from "../oauth/authorization.ts"

@@ -1,4 +1,4 @@
-// How many connections there are, and what is wrong with those that fail.
+// Number of connections, and problems of the failing ones.
 import { Answered, Badge, Figure, Nothing, UntrustedText, useAnswer } from "#console"
 
 export default function ConnectionsCard() {

@@ -1,4 +1,4 @@
-// The card of connections in trouble.
+// Console: the card of failing connections, and the list views.
 import type { Contribution } from "#console"
 
 export default {

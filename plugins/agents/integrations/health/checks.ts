@@ -1,4 +1,4 @@
-// Checks of connections: the app's test call, made for real, by a caller or by a schedule.
+// Checks connections with the app's real test call, on request or on a schedule.
 import { AppError, Clock, type Deps, defineJob, Live, Store, type UnitOfWork, Vault } from "#core"
 import type { TestCall } from "../apps/document.ts"
 import { type Connection, Connections } from "../connections.ts"
@@ -20,7 +20,10 @@ export class HealthChecks {
     this.#deps = deps
   }
 
-  /** Makes the test call and stages what it says. Throws `failed_precondition` for a paused connection, and for an app without one. */
+  /**
+   * Makes the test call and stages its result. Throws `failed_precondition` for a paused connection, and for an app without a
+   * test call.
+   */
   async check(
     work: UnitOfWork,
     organization: string,
@@ -38,7 +41,7 @@ export class HealthChecks {
       })
     }
     const proof = await this.#prove(organization, connection, test, signal)
-    // The call itself may have found that the authorization has ended, and said so already.
+    // The call itself may have detected and stored the end of the authorization.
     const now = proof.ok ? connection : ((await store.open(Connections, organization).get(connection.id)) ?? connection)
     if (now.status === "authorization_expired" && now.revision === connection.revision) return { proof, health: now.health }
     const health = healthAfter(connection.health, proof, clock.now())

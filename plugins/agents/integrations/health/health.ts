@@ -1,4 +1,4 @@
-// What is known of a connection's health, and what one check makes of it.
+// A connection's health, and its change after a check.
 import { z } from "zod"
 import { timestamp } from "#core"
 import type { Proof } from "./proof.ts"
@@ -12,16 +12,16 @@ export const healthFields = {
 }
 
 export interface Health extends z.infer<z.ZodObject<typeof healthFields>> {
-  /** Failed checks in a row. */
+  /** Consecutive failed checks. */
   failures: number
 }
 
 export const unknownHealth: Health = { status: "unknown", reason: "", message: "", since: null, checked_at: null, failures: 0 }
 
-/** Failures in a row after which what may pass by itself counts as failing. */
+/** Consecutive failures until a temporary error counts as failing. */
 const transientFailures = 2
 
-/** Failing without a check: who keeps the access has said that it ended. */
+/** Failing without a check: the authorization server or broker reported the end of access. */
 export function endedHealth(before: Health, problem: string, at: string): Health {
   const since = before.status === "failing" ? before.since : at
   const message = `${problem}. Connect it again with rotate_credentials.`
@@ -30,7 +30,7 @@ export function endedHealth(before: Health, problem: string, at: string): Health
 
 const silentReason = "authorization_server_silent"
 
-/** Failing without a check: the authorization server did not answer a refresh, so that no call can be made. */
+/** Failing without a check: the authorization server did not answer a refresh, so calls are impossible. */
 export function silentHealth(before: Health, problem: string, at: string): Health {
   const since = before.status === "failing" ? before.since : at
   const message = `${problem} Check the authorization server. Calls go on by themselves once it answers.`
@@ -41,7 +41,10 @@ export function isSilentHealth({ status, reason }: Health): boolean {
   return status === "failing" && reason === silentReason
 }
 
-/** A vendor that asks to wait says nothing of the credentials. What may pass by itself counts from the second time on. */
+/**
+ * Returns the health after a check. A rate limit proves nothing about the credentials. Temporary errors count from the second
+ * time on.
+ */
 export function healthAfter(before: Health, proof: Proof, now: number): Health {
   const at = timestamp(now)
   if (proof.reason === "rate_limited") return { ...before, checked_at: at }

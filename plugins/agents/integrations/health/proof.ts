@@ -1,4 +1,4 @@
-// What an app's answer to its test call says of the credentials. The answer itself is not repeated: it may hold anything.
+// The verdict of an app's answer to its test call. The answer itself is not repeated, because its content is untrusted.
 import { AppError, isRecord, type Json, type OutgoingResponse } from "#core"
 import type { TestCall } from "../apps/document.ts"
 
@@ -16,14 +16,14 @@ export const proofReasons = [
 
 export interface Proof {
   readonly ok: boolean
-  /** Empty where the credentials work. */
+  /** Empty if the credentials work. */
   readonly reason: (typeof proofReasons)[number]
   readonly message: string
-  /** Of HTTP; null where there was no answer. */
+  /** HTTP status. Null without an answer. */
   readonly status: number | null
-  /** Seconds after which the vendor asks to come again. */
+  /** Wait requested by the vendor, in seconds. */
   readonly retryAfterS: number | null
-  /** It may pass without a change of the credentials. */
+  /** True if the error may pass without new credentials. */
   readonly transient: boolean
 }
 
@@ -53,7 +53,7 @@ export function proofOf({ success }: TestCall, response: OutgoingResponse): Proo
   return { ok: true, reason: "", message: "", status, retryAfterS: null, transient: false }
 }
 
-/** What a call that failed says. Throws what is not the app's or the connection's doing. */
+/** Returns the proof of a failed call. Throws errors unrelated to the app and the connection. */
 export function proofOfFailure(error: unknown): Proof {
   if (!(error instanceof AppError) || error.code === "canceled" || error.details.reason === "no_descriptors") throw error
   const failed = (reason: Proof["reason"], transient: boolean): Proof => ({
@@ -77,7 +77,7 @@ function valueAt(json: Json | undefined, path: string): Json | undefined {
   return path.split(".").reduce<Json | undefined>((at, name) => (isRecord(at) && Object.hasOwn(at, name) ? at[name] : undefined), json)
 }
 
-/** Seconds of Retry-After; a date is not read. */
+/** Seconds of Retry-After. Dates are ignored. */
 function retryAfter({ headers }: OutgoingResponse): number | null {
   const seconds = Number(headers["retry-after"])
   return Number.isFinite(seconds) && seconds > 0 ? Math.min(Math.ceil(seconds), 86_400) : null

@@ -1,5 +1,5 @@
-// A connection's health as it is kept, and told where that is news: on the live channel, of connections that others than
-// their connector may see.
+// Stores a connection's health. A change is announced on the live channel, for connections visible to others than their
+// connector.
 import { defineChannel, type Live, type UnitOfWork } from "#core"
 import { type Connection, Connections, isUsedByPipelines } from "../connections.ts"
 import type { Health } from "./health.ts"
@@ -10,7 +10,7 @@ export const connectionsChannel = defineChannel({
   summary: "Connections that begin to fail, and those that work again.",
 })
 
-/** Stages the live message alone. */
+/** Stages only the live message. */
 export function tellHealth(work: UnitOfWork, live: Live, organization: string, connection: Connection, health: Health): void {
   if (!isUsedByPipelines(connection) || !isNews(connection.health, health)) return
   const { status, reason, message, since } = health
@@ -18,7 +18,7 @@ export function tellHealth(work: UnitOfWork, live: Live, organization: string, c
   live.stage(work, organization, { channel: connectionsChannel.name, event: "health_changed", data })
 }
 
-/** Stages the health that a check found; of credentials that were rotated meanwhile it says nothing. */
+/** Stages the health after a check. The commit fails if the credentials were rotated meanwhile. */
 export function recordHealth(work: UnitOfWork, live: Live, organization: string, connection: Connection, health: Health): void {
   const { id, revision } = connection
   work.in(Connections, organization).update(id, { $set: { health: { ...health } } }, { where: { revision } })

@@ -1,4 +1,4 @@
-// When connections are checked: from time to time, each at minutes of its own.
+// Schedules the periodic checks of connections, each at its own minutes.
 import { createHash } from "node:crypto"
 import { z } from "zod"
 import { type Deps, jobRef, Scheduler, type UnitOfWork, Vault } from "#core"
@@ -25,7 +25,7 @@ export class HealthSchedule {
     this.#deps = deps
   }
 
-  /** Stages that the connection is checked from time to time, where it has access and its app says how. */
+  /** Stages periodic checks of a connection with access and a test call. */
   set(work: UnitOfWork, organization: string, connection: Connection, app: AnyIntegrationApp | undefined): void {
     const { scheduler, interval, vault } = this.#deps
     const { id } = connection
@@ -38,7 +38,7 @@ export class HealthSchedule {
   }
 }
 
-/** The call that proves the connection's credentials, where there is one. */
+/** Returns the test call of the connection's credentials, if any. */
 export function testOf(
   vault: Vault,
   organization: string,
@@ -49,7 +49,7 @@ export function testOf(
   return app.test && connection.credentials ? app.test(openCredentials(vault, organization, connection)) : undefined
 }
 
-/** At minutes of its own, so that not all connections are checked at once. */
+/** Spreads the checks over the minutes, so connections are not checked all at once. */
 function cronOf(id: string, interval: Exclude<CheckInterval, "off">): string {
   const hash = createHash("sha256").update(id).digest()
   const minute = hash.readUInt8(0) % 60

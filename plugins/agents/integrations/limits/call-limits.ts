@@ -1,5 +1,5 @@
-// Rate limits of apps, kept for each connection over all nodes, and what vendors ask by Retry-After (429, or 503 with it):
-// before that a connection is not called, and the caller is told when to come back.
+// Rate limits of apps, counted for each connection over all nodes, and waits requested by Retry-After (429, or 503 with it).
+// During the wait calls are refused, with the time for a retry.
 import { AppError, type Clock, isConflict, type OutgoingResponse, type Store, timestamp, type UnitsOfWork } from "#core"
 import type { AppDocument } from "../apps/document.ts"
 import type { Connection } from "../connections.ts"
@@ -9,7 +9,7 @@ import { spend, type WindowLimit } from "./window.ts"
 type RateLimit = AppDocument["rate_limits"][number]
 
 export interface LimitedCall {
-  /** Of the connection. */
+  /** Owner of the connection. */
   readonly organization: string
   readonly connection: Pick<Connection, "id" | "slug">
   readonly limits: readonly RateLimit[]
@@ -22,23 +22,23 @@ interface Deps {
 }
 
 const maxAskedMs = 3_600_000
-/** Callers that were told to come back are spread over so long at most. */
+/** Refused callers are spread over at most this time. */
 const maxSpreadMs = 3_600_000
 const maxKept = 10_000
 
 export class CallLimits {
   readonly #deps: Deps
-  /** By connection: the end of the line of this node's calls. */
+  /** By connection: the last queued call of this node. */
   readonly #lines = new Map<string, Promise<unknown>>()
   readonly #inFlight = new Map<string, number>()
-  /** When the last caller that found no room is to come back. */
+  /** Retry time of the last refused caller. */
   readonly #told = new Map<string, number>()
 
   constructor(deps: Deps) {
     this.#deps = deps
   }
 
-  /** Throws `unavailable`, with nothing called, where the limits or the vendor do not let the call be made now. */
+  /** Throws `unavailable` before the call if the limits or the vendor forbid a call now. */
   async run(call: LimitedCall, send: () => Promise<OutgoingResponse>): Promise<OutgoingResponse> {
     const { id } = call.connection
     const atOnce = this.#inFlight.get(id) ?? 0
@@ -64,7 +64,7 @@ export class CallLimits {
     await this.#change(call, (before) => {
       const now = clock.now()
       const waitMs = before?.asked_until ? Date.parse(before.asked_until) - now : 0
-      // A longer wait was written by a clock that was ahead.
+      // A longer wait was written by a fast clock.
       if (waitMs > 0 && waitMs <= maxAskedMs + maxSpreadMs) throw asked(slug, waitMs)
       if (windows.length === 0) return undefined
       const counted = spend(windows, before?.spent ?? {}, now)
@@ -77,7 +77,7 @@ export class CallLimits {
     })
   }
 
-  /** Not all at once, since the first of them would take all the room. */
+  /** Spreads the retry times. Otherwise the first callers would use up all capacity. */
   #comeBackAt(id: string, { requests, per_seconds }: WindowLimit, roomAt: number): number {
     const next = (this.#told.get(id) ?? 0) + (per_seconds * 1_000) / requests
     const at = Math.min(Math.max(roomAt, next), roomAt + maxSpreadMs)
@@ -100,7 +100,7 @@ export class CallLimits {
     )
   }
 
-  /** One at a time a connection, so that the calls of one node do not undo each other's counts. */
+  /** Serializes the counts per connection, so calls of a node do not overwrite each other's counts. */
   async #inLine(id: string, run: () => Promise<void>): Promise<void> {
     const turn = (this.#lines.get(id) ?? Promise.resolve()).then(run, run)
     this.#lines.set(id, turn)
@@ -145,7 +145,7 @@ function asked(slug: string, waitMs: number): AppError {
   return new AppError("unavailable", message, { reason: "app_asked_to_wait", retry_after_s: retryAfterS }, { retryAfterS, notTried: true })
 }
 
-/** Of seconds or of an HTTP date (RFC 9110 section 10.2.3); 0 for anything else. */
+/** Parses seconds or an HTTP date (RFC 9110 section 10.2.3). Returns 0 for other text. */
 function waitOf(text: string | undefined, now: number): number {
   if (text === undefined) return 0
   const ms = /^\d+$/.test(text) ? Number(text) * 1_000 : Date.parse(text) - now

@@ -1,5 +1,4 @@
-// How often a connection was called of late, and until when its vendor asked to wait: one document a connection, which all
-// nodes count in.
+// Recent calls of a connection, and the end of its vendor's wait: a document per connection, shared by all nodes.
 import { type Document, defineCollection } from "#core"
 import type { SpentByWindow } from "./window.ts"
 

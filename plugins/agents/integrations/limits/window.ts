@@ -1,16 +1,16 @@
-// A window that slides: calls are counted in tenths of it, and as many tenths as a window can touch, eleven, hold at most
-// as many calls as the limit allows. So no window of that length, wherever it begins, has more.
+// A sliding window. Calls are counted by tenths of the window. A window touches at most eleven tenths, and these contain at most
+// the limit. Every window of this length therefore stays within the limit.
 export interface WindowLimit {
   readonly requests: number
   readonly per_seconds: number
 }
 
-/** Calls by tenth, numbered since the epoch; by what the limit is, so that a changed limit begins at none. */
+/** Calls by tenth, numbered since the epoch. Keyed by the limit's values, so a changed limit starts at zero. */
 export type SpentByWindow = Record<string, Record<string, number>>
 
 const tenths = 10
 
-/** Counts one call in each of the windows; or, where one is full, the time in milliseconds since the epoch at which it has room. */
+/** Counts a call in each window. If a window is full, returns the time of free capacity, in milliseconds since the epoch. */
 export function spend(
   limits: readonly WindowLimit[],
   before: SpentByWindow,
@@ -21,7 +21,7 @@ export function spend(
     const name = `${limit.requests} in ${limit.per_seconds} s`
     const width = (limit.per_seconds * 1_000) / tenths
     const current = Math.floor(now / width)
-    // A clock that was set back leaves tenths that are still to come.
+    // After a clock setback, stored tenths may have a future time.
     const earlier = Object.entries(before[name] ?? {})
       .map(([tenth, count]) => [Number(tenth), count] as const)
       .filter(([tenth]) => Math.abs(current - tenth) <= tenths)

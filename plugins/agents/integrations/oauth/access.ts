@@ -1,6 +1,6 @@
-// Valid access tokens for calls. A refresh cannot lose a grant: a node makes one at a time for a connection, nodes take
-// turns by a lease, the write is compared and swapped on the generation that was read, and what could not be written is
-// kept and written later. A refusal is believed only after the stored tokens were read again, and deletes nothing.
+// Valid access tokens for calls. A refresh cannot lose a grant. A node runs one refresh at a time per connection, and nodes take
+// turns by a lease. The write compares the generation. Unwritten tokens are stored later. A refusal counts only after the stored
+// tokens were read again, and deletes no data.
 import { isDeepStrictEqual } from "node:util"
 import { AppError, type Leases, timestamp } from "#core"
 import { giveUpAfter, sleep } from "#core/engine"
@@ -19,25 +19,25 @@ export interface AccessDeps extends KeptTokensDeps {
   readonly protocol: OAuthProtocol
 }
 
-/** A connection's token, and the generation that it is of. */
+/** A connection's token, and its generation. */
 export interface AccessToken {
   readonly token: string
   readonly generation: number
-  /** Null: where the app's document says. */
+  /** Null: the origin of the app's document. */
   readonly apiOrigin: string | null
 }
 
-/** Before its end a token is refreshed; clocks differ, and a call takes time. */
+/** A token is refreshed this long before its end, because clocks differ and a call takes time. */
 const marginMs = 60_000
-/** A token this new that is refused is not out of date: refreshing it again and again would help nobody. */
+/** A refused token of this age is not outdated, so a refresh would not help. */
 const freshMs = 10_000
-/** A refused refresh token is retried after that long, since servers err too. */
+/** A refused refresh token is retried after this time, since servers make mistakes. */
 const refusedMs = 600_000
 const leaseMs = tokenTimeoutMs + 30_000
 const lookAgainMs = 200
-/** A refresh of another node takes less. People see on the connection that its calls wait. */
+/** A refresh on another node takes less time. After this time the connection shows its waiting calls to users. */
 const notedMs = 2_000
-/** A job waits so long for a refresh. Then it gives its slot back and comes again. */
+/** Time a job waits for a refresh. Then it releases its slot and retries. */
 const patienceMs = 5_000
 
 export class OAuthAccess {
@@ -51,7 +51,10 @@ export class OAuthAccess {
     this.#kept = new KeptTokens(deps)
   }
 
-  /** A token that is valid for a while. Throws `failed_precondition` where access was never granted or has ended, `unavailable` where it cannot be refreshed now. `comesAgain`: the caller is a job, and need not wait for a slow server. */
+  /**
+   * Returns a token with some remaining lifetime. Throws `failed_precondition` if access is missing or has ended, and
+   * `unavailable` if a refresh is impossible now. `comesAgain`: the caller is a job and does not wait for a slow server.
+   */
   async token(granted: Granted, comesAgain = false): Promise<AccessToken> {
     const grant = await this.#read(granted)
     if (!this.#isDue(grant)) return this.#opened(granted, grant)
@@ -64,7 +67,7 @@ export class OAuthAccess {
     }
   }
 
-  /** A newer token than the one that an API refused; undefined when that one was new already, or without a refresh token. */
+  /** Returns a newer token after a refusal by the API. Returns undefined if the refused token was new, or without a refresh token. */
   async renewed(granted: Granted, refused: AccessToken, comesAgain = false): Promise<AccessToken | undefined> {
     const grant = await this.#read(granted)
     if (grant.generation === refused.generation) {
@@ -74,25 +77,28 @@ export class OAuthAccess {
     return await this.#awaited(granted, this.#refreshed(granted, refused.generation), comesAgain)
   }
 
-  /** Resolves when no refresh is in progress: what a server answers must be written before the service ends. Those that lose nothing are given up. */
+  /**
+   * Resolves after all refreshes end: a server's answer must be written before the service stops. Aborts refreshes without a risk
+   * of loss.
+   */
   async stop(): Promise<void> {
     this.#stopping.abort()
     await Promise.allSettled(this.#flights.values())
   }
 
-  /** One flight a connection. It does not end with the call that began it: its answer may be the only valid refresh token. */
+  /** One refresh per connection. It outlives the starting call, because its answer may contain the only valid refresh token. */
   #refreshed(granted: Granted, version: number): Promise<AccessToken> {
     const { id } = granted.connection
     const pending = this.#flights.get(id)
     if (pending) return pending
     const flight = this.#alone(granted, version).finally(() => this.#flights.delete(id))
     this.#flights.set(id, flight)
-    // Those who wait see a failure. The connection says it to others.
+    // Waiting callers see a failure. The connection shows it to others.
     flight.catch(() => undefined)
     return flight
   }
 
-  /** A call that comes again waits for a short time. The refresh goes on without it. */
+  /** A retrying job waits for a short time. The refresh continues without it. */
   async #awaited(granted: Granted, flight: Promise<AccessToken>, comesAgain: boolean): Promise<AccessToken> {
     if (!comesAgain) return flight
     let cancel = () => {}
@@ -133,7 +139,7 @@ export class OAuthAccess {
     }
   }
 
-  /** The token that another node has refreshed. */
+  /** Returns the token refreshed by another node. */
   async #others(granted: Granted, grant: Grant, isNoted: boolean): Promise<AccessToken> {
     const { works, log } = this.#deps
     const { organization, connection } = granted
@@ -171,7 +177,7 @@ export class OAuthAccess {
     throw await this.#ended(granted, grant)
   }
 
-  /** On the connection, once: its tokens stay, and are refreshed later. */
+  /** Stores the error in the connection, once. The tokens remain for a later refresh. */
   async #note({ organization, connection }: Granted, error: unknown): Promise<void> {
     const { works, clock, live, log } = this.#deps
     if (!(error instanceof AppError) || error.code === "canceled" || error.notTried) return
@@ -187,7 +193,7 @@ export class OAuthAccess {
       .catch((err: unknown) => log.warn({ err, integration_id: connection.id }, "a failed refresh could not be noted on its connection"))
   }
 
-  /** Where another node wrote first, its tokens are used. */
+  /** If another node wrote first, its tokens are used. */
   async #write(granted: Granted, before: Grant, answer: TokenAnswer): Promise<AccessToken> {
     const grant = this.#deps.grants.next(granted.organization, granted.connection.id, before, answer)
     const isStored = await this.#kept.write(granted, before, grant)
@@ -195,7 +201,7 @@ export class OAuthAccess {
     return this.#opened(granted, await this.#read(granted))
   }
 
-  /** Marks the connection for people to see; its tokens stay. */
+  /** Marks the connection for users. The tokens remain. */
   async #ended(granted: Granted, grant: Grant): Promise<AppError> {
     const refused_at = timestamp(this.#deps.clock.now())
     await this.#kept.swap(granted, grant, { ...grant, refused_at }).catch((err: unknown) => {
@@ -218,7 +224,7 @@ export class OAuthAccess {
     return expires_at !== null && Date.parse(expires_at) - marginMs <= this.#deps.clock.now()
   }
 
-  /** Whether that time has passed lately. A time that is yet to come was written by a clock that was ahead. */
+  /** Returns true if the time is less than this long ago. A future time was written by a fast clock. */
   #isWithin(milliseconds: number, at: string): boolean {
     const age = this.#deps.clock.now() - Date.parse(at)
     return age > -marginMs && age < milliseconds

@@ -1,12 +1,15 @@
-// Where an account's API is, of vendors that tell it when access is granted. What they tell decides where tokens are sent,
-// so only the hosts that the app's document names pass.
+// The API origin of an account, for vendors that report it with a grant. The origin decides the destination of tokens, so only
+// hosts in the app's document pass.
 import { isRecord, type Json, type OutgoingHttp } from "#core"
 import { withQuery } from "../../../platform/outgoing-http/index.ts"
 import { type ApiOrigin, isSecureUrl } from "../apps/oauth-provider.ts"
 
 const maxBytes = 65_536
 
-/** The value that tells the origin, at `url`. Throws AppError where that cannot be asked; `undefined` for any other answer than one that tells. */
+/**
+ * Fetches the value with the origin from `url`. Throws AppError if the request fails. Returns `undefined` for an answer without
+ * the value.
+ */
 export async function toldAt(
   http: OutgoingHttp,
   { url, field, sent }: ApiOrigin & { url: string },
@@ -17,7 +20,7 @@ export async function toldAt(
   return status === 200 && isRecord(json) && Object.hasOwn(json, field) ? json[field] : undefined
 }
 
-/** The origin of what was told; undefined where it is not a secure URL at one of the app's hosts. */
+/** Returns the origin, or undefined unless it is a secure URL at one of the app's hosts. */
 export function originOf({ hosts }: ApiOrigin, url: unknown): string | undefined {
   if (typeof url !== "string" || url.length > 2_048 || !isSecureUrl(url)) return undefined
   const { hostname, origin } = new URL(url)

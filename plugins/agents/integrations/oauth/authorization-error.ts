@@ -1,5 +1,5 @@
-// Why an authorization, or a refresh of what it granted, did not work, as the connection shows it. Nothing that an
-// authorization server wrote is repeated but its error code.
+// The reason for a failed authorization or refresh, for display at the connection. Only the error code of an authorization server
+// is repeated.
 import { z } from "zod"
 import { AppError } from "#core"
 import { AuthorizationDenied, GrantRefused } from "./protocol.ts"
@@ -23,7 +23,7 @@ export function authorizationErrorOf(cause: unknown): Pick<AuthorizationError, "
   return { reason: "internal", message: "The service failed; its log says why. Connect the app again." }
 }
 
-/** The same failure goes on since it began. */
+/** A repeated failure keeps its start time. */
 export function since(before: AuthorizationError | null, { reason, message }: Pick<AuthorizationError, "reason" | "message">, at: string) {
   return { reason, message, since: before?.reason === reason ? before.since : at }
 }

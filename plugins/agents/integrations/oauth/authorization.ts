@@ -1,6 +1,5 @@
-// The authorization code flow with PKCE: a ticket that `integrations.connect` hands out in connect_url, a state for each
-// browser that opens it, and the callback that turns a code into tokens. A state is used once, in ten minutes, by the
-// browser that was given it.
+// The authorization code flow with PKCE. `integrations.connect` returns a ticket in connect_url. Each browser at the ticket's URL
+// gets a state, and the callback exchanges a code for tokens. A state works once, within ten minutes, in the same browser.
 import { randomBytes } from "node:crypto"
 import {
   AppError,
@@ -50,24 +49,24 @@ export interface AuthorizationDeps {
 
 export const oauthPath = "/v1/integrations/oauth"
 export const lifeMs = 600_000
-/** Previews of links open them too; each state is a document. */
+/** Link previews open tickets too, and each state is a document. */
 const maxOpenings = 20
 
-/** Where a browser is sent, for whom, and the cookie that binds it. */
+/** Redirect of a browser: the target, the details of the grant, and the binding cookie. */
 export interface Departure extends Asked {
   readonly cookie: { readonly name: string; readonly value: string }
 }
 
-/** A callback whose state is this service's own; `authorization` says where its user goes next. */
+/** A callback with a valid state. `authorization` contains the user's next address. */
 export interface Return {
   readonly authorization: Authorization
   readonly outcome: "connected" | "denied"
 }
 
-/** The link or the state is not one that can be used: unknown, used, expired, or of another browser. */
+/** The link or the state is unusable: unknown, used, expired, or of another browser. */
 export class UnknownAuthorization extends Error {}
 
-/** What went wrong after the state was accepted, with where its user goes next. */
+/** A failure after the state was accepted, with the user's next address. */
 export class AuthorizationFailed extends Error {
   readonly authorization: Authorization
 
@@ -84,7 +83,7 @@ export class Authorizations {
     this.#deps = deps
   }
 
-  /** Stages an authorization of a connection; returns its connect_url. Throws `failed_precondition` where no client is registered. */
+  /** Stages an authorization of a connection. Returns its connect_url. Throws `failed_precondition` if no client is registered. */
   async begin(
     work: UnitOfWork,
     place: Pick<Authorization, "organization" | "integration_id" | "app" | "own_app" | "return_url"> & {
@@ -98,7 +97,7 @@ export class Authorizations {
     return `${publicUrl()}${oauthPath}/authorize?ticket=${ticket}`
   }
 
-  /** A browser opens connect_url. Throws UnknownAuthorization, or AppError. */
+  /** Handles a browser at connect_url. Throws UnknownAuthorization, or AppError. */
   async open(ticketText: string): Promise<Departure> {
     const { store, works, vault, protocol, organizationName } = this.#deps
     const ticket = await store.open(Tickets).get(hashed(ticketText))
@@ -129,7 +128,7 @@ export class Authorizations {
     }
   }
 
-  /** The browser comes back from the authorization server. Throws UnknownAuthorization or AuthorizationFailed. */
+  /** Handles the browser's return from the authorization server. Throws UnknownAuthorization or AuthorizationFailed. */
   async finish(at: CallbackPlace, parameters: URLSearchParams, cookieOf: (name: string) => string | undefined): Promise<Return> {
     const { store } = this.#deps
     const state = parameters.get("state") ?? ""
@@ -153,7 +152,7 @@ export class Authorizations {
     }
   }
 
-  /** On the connection, for those who did not sit at the browser. */
+  /** Stores the error in the connection, for other users. */
   async #note({ organization, integration_id }: AuthorizationState, cause: unknown): Promise<void> {
     const { store, works, clock, log } = this.#deps
     try {
@@ -166,7 +165,7 @@ export class Authorizations {
     }
   }
 
-  /** Before anything is asked: of two that bring the same state, one gets on. */
+  /** Consumes the state before any request. Of two callbacks with the same state, one continues. */
   async #use({ id, browser }: AuthorizationState): Promise<void> {
     try {
       await this.#deps.works.run((work) => work.in(AuthorizationStates).remove(id, { where: { browser } }))
@@ -193,7 +192,7 @@ export class Authorizations {
     return "connected"
   }
 
-  /** Tokens that nothing uses are revoked; not beside others of the same connection, since servers may end all of a user's together. */
+  /** Revokes unused tokens. Skips this if the connection has other tokens, since servers may end all grants of a user together. */
   async #giveBack(authorization: AuthorizationState, tokens: TokenAnswer, { client_id }: OAuthClient): Promise<void> {
     const { works, grants, revocation, log } = this.#deps
     const { organization, integration_id, app } = authorization
@@ -213,7 +212,7 @@ export class Authorizations {
       status: "connected" as const,
       credentials: null,
       broker: null,
-      // A grant cannot be lent, even where the credentials before it were.
+      // A grant cannot be lent, even if the credentials before it were lent.
       managed_access: "none" as const,
       scopes: tokens.scope === undefined ? [...scopes] : tokens.scope.split(/[ ,]+/).filter(Boolean),
       credential_fields: tokens.refresh_token === undefined ? ["access_token"] : ["access_token", "refresh_token"],
@@ -258,13 +257,16 @@ export class Authorizations {
 
 type AppPlace = Pick<Authorization, "organization" | "app" | "own_app">
 
-/** Each app has a redirect URI of its own, and an organization's own app names the organization. So no answer of one authorization server counts for another. */
+/**
+ * Each app has its own redirect URI. The URI of an organization's own app contains the organization. An authorization server's
+ * answer therefore counts for its own app only.
+ */
 export function redirectUri(publicUrl: PublicUrl, { organization, app, own_app }: AppPlace): string {
   const place = [...(own_app ? [organization] : []), encodeURIComponent(app)]
   return `${publicUrl()}${oauthPath}/callback/${place.join("/")}`
 }
 
-/** The path of a callback: `organization` is set for an own app. */
+/** The path of a callback. `organization` is set for an own app. */
 export interface CallbackPlace {
   readonly organization: string | undefined
   readonly app: string
@@ -279,7 +281,7 @@ function secret(): string {
   return randomBytes(32).toString("base64url")
 }
 
-/** One for each state, so that authorizations in two tabs do not undo each other. */
+/** One cookie per state, so authorizations in two tabs do not conflict. */
 function cookieName(stateId: string): string {
   return `millrace_oauth_${stateId.slice(0, 16)}`
 }

@@ -1,4 +1,4 @@
-// A call with an access token, made again once with a newer one where the API answers 401.
+// Calls with an access token. If the API answers 401, calls once more with a newer token.
 import type { OutgoingResponse } from "#core"
 import type { AccessToken, OAuthAccess } from "./access.ts"
 import type { Granted } from "./kept-tokens.ts"

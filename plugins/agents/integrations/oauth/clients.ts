@@ -1,6 +1,5 @@
-// The clients that apps are registered as at their authorization servers: an organization's own, then that of the
-// configuration. The configuration's is for the service's own apps alone: an organization says where its own app's secret
-// is sent.
+// OAuth clients of apps at their authorization servers: an organization's own client, else the configured client. The configured
+// client is only for the service's own apps. An organization's own app could send the client's secret anywhere.
 import { z } from "zod"
 import { AppError, type Document, defineCollection, derivedUuid, type Sealed, type Store, type Vault } from "#core"
 import type { AnyIntegrationApp } from "../app.ts"
@@ -39,7 +38,7 @@ type App = Pick<AnyIntegrationApp, "name" | "own">
 
 export interface OAuthClients {
   find(organization: string, app: App): Promise<OAuthClient | undefined>
-  /** The client that tokens were granted to, where it is still known. Throws `failed_precondition` where the app has none. */
+  /** Returns the client of the granted tokens, if still known. Throws `failed_precondition` if the app has no client. */
   of(organization: string, app: App, clientId?: string | null): Promise<OAuthClient>
 }
 

@@ -1,14 +1,14 @@
-// What is kept of OAuth connections: authorizations in progress, and the tokens of those that were granted. Tickets
-// and states are kept as hashes, everything that opens something sealed.
+// Stored data of OAuth connections: authorizations in progress, and granted tokens. Tickets and states are stored as hashes,
+// secrets are sealed.
 import { hash } from "node:crypto"
 import { type Document, defineCollection, type Sealed } from "#core"
 
-/** What a ticket and the states that it opens share. */
+/** Common fields of a ticket and its states. */
 export interface Authorization extends Document {
   organization: string
   integration_id: string
   app: string
-  /** Whether the app is the organization's own. */
+  /** True for an app of the organization itself. */
   own_app: boolean
   scopes: string[]
   /** Empty: the service's own page. */
@@ -16,18 +16,18 @@ export interface Authorization extends Document {
   expires_at: string
 }
 
-/** A `connect_url` that was handed out; `id` is the hash of its ticket. */
+/** An issued `connect_url`. `id` is the hash of its ticket. */
 export interface Ticket extends Authorization {
-  /** How often it was opened. */
+  /** Number of openings. */
   opened: number
 }
 
-/** One trip of a browser to the authorization server; `id` is the hash of the state. */
+/** A browser's visit to the authorization server. `id` is the hash of the state. */
 export interface AuthorizationState extends Authorization {
   ticket_id: string
-  /** Hash of the cookie that the browser was given. */
+  /** Hash of the browser's cookie. */
   browser: string
-  /** Of PKCE. */
+  /** PKCE verifier. */
   verifier: Sealed
 }
 
@@ -50,20 +50,20 @@ export const AuthorizationStates = defineCollection<AuthorizationState>()({
   sealed: ({ id, verifier }) => [{ path: "verifier", sealed: verifier, context: verifierContext(id) }],
 })
 
-/** Tokens of one connection, whose id it has. */
+/** Tokens of a connection, with the same id. */
 export interface Grant extends Document {
-  /** Counts the token responses; a refresh replaces only the generation that it read. */
+  /** Counts the token responses. A refresh replaces only the generation it has read. */
   generation: number
   tokens: Sealed
-  /** Of the access token; null: the server did not say. */
+  /** End of the access token. Null: unknown. */
   expires_at: string | null
-  /** When the server last refused to refresh it; null once it did. */
+  /** Time of the server's last refusal. Null after a successful refresh. */
   refused_at: string | null
-  /** Where the account's API is, of apps whose server tells it. */
+  /** API origin of the account, if the app's server reports it. */
   api_origin: string | null
-  /** The client that the tokens were granted to; null: not noted. */
+  /** The client of the tokens. Null: unknown. */
   client_id: string | null
-  /** Whether the last refresh left the refresh token as it was: another one then loses nothing where its answer is not read. */
+  /** True if the last refresh returned the same refresh token. A lost answer of the next refresh is then harmless. */
   keeps_refresh_token: boolean
   updated_at: string
 }
@@ -74,7 +74,7 @@ export const Grants = defineCollection<Grant>()({
   times: ["expires_at", "refused_at", "updated_at"],
   indexes: [],
   audit: "none",
-  // Grants that were kept before these were noted have none.
+  // Older grants lack these fields.
   restore: ({ api_origin, client_id, keeps_refresh_token, ...grant }) => ({
     ...grant,
     api_origin: (api_origin as string | null | undefined) ?? null,
@@ -84,7 +84,7 @@ export const Grants = defineCollection<Grant>()({
   sealed: ({ id, organization_id = "", tokens }) => [{ path: "tokens", sealed: tokens, context: grantContext(organization_id, id) }],
 })
 
-/** Connections with a grant, by the client that it is of, over all organizations: revoking one may end those of others. */
+/** Connections with a grant, by client, over all organizations. Revoking a grant may end grants of others. */
 export interface GrantHolder extends Document {
   client: string
 }
@@ -105,7 +105,7 @@ export function grantContext(organization: string, id: string): string {
   return `OAuth grant:${organization}:${id}`
 }
 
-/** What is stored of a ticket, a state or a cookie. */
+/** Returns the stored hash of a ticket, state or cookie. */
 export function hashed(secret: string): string {
   return hash("sha256", secret, "hex")
 }

@@ -1,5 +1,5 @@
-// Tokens at rest: one grant for each connection, sealed to it. Each token response makes a new generation, which replaces
-// only the one it was made from.
+// Tokens at rest: a grant per connection, sealed to it. Each token response creates a new generation. It replaces only the
+// generation before it.
 import { type Clock, type Store, timestamp, type UnitOfWork, type Vault } from "#core"
 import type { OAuthProvider } from "../apps/oauth-provider.ts"
 import { type Grant, GrantHolders, Grants, grantContext } from "./collections.ts"
@@ -10,7 +10,7 @@ type Server = Pick<OAuthProvider, "token_endpoint">
 export interface Tokens {
   readonly access_token: string
   readonly refresh_token?: string | undefined
-  /** The one that the refresh token was got with: kept until the next refresh has worked. */
+  /** The previous refresh token, stored until the next refresh succeeds. */
   readonly previous_refresh_token?: string | undefined
 }
 
@@ -29,7 +29,7 @@ export class GrantStore {
     return JSON.parse(this.#deps.vault.open(tokens, grantContext(organization, id))) as Tokens
   }
 
-  /** The document that a token response makes of the one before it. */
+  /** Returns the document after a token response. */
   next(organization: string, id: string, before: Grant | undefined, answer: TokenAnswer): Grant {
     const { vault, clock } = this.#deps
     const old = before && this.open(organization, before)
@@ -50,7 +50,7 @@ export class GrantStore {
     }
   }
 
-  /** Stages tokens that a user granted; resolves to what they replace. */
+  /** Stages tokens granted by a user. Resolves to the replaced grant. */
   async replace(work: UnitOfWork, organization: string, id: string, answer: TokenAnswer, client_id: string): Promise<Grant | undefined> {
     const before = await this.get(organization, id)
     const generation = (before?.generation ?? 0) + 1
@@ -60,23 +60,23 @@ export class GrantStore {
     return before
   }
 
-  /** Stages that the connection has a grant of the client. */
+  /** Stages a record of the connection's grant from the client. */
   hold(work: UnitOfWork, id: string, server: Server, client_id: string | null): void {
     work.in(GrantHolders).update(id, { $set: { client: clientKey(server, client_id) } }, { upsert: true })
   }
 
-  /** Whether any connection has a grant of the client. */
+  /** Returns true if a connection has a grant of the client. */
   async isHeld(server: Server, client_id: string | null): Promise<boolean> {
     return (await this.#deps.store.open(GrantHolders).first({ client: clientKey(server, client_id) })) !== undefined
   }
 
-  /** Stages that the connection has none any more. */
+  /** Stages the removal of the connection's grant. */
   remove(work: UnitOfWork, organization: string, { id, generation }: Grant): void {
     work.in(Grants, organization).remove(id, { where: { generation } })
     work.in(GrantHolders).remove(id, { optional: true })
   }
 
-  /** Stages what comes after `before`; the commit is `aborted` where anything has been written since. */
+  /** Stages the successor of `before`. The commit is `aborted` after a write in between. */
   stage(work: UnitOfWork, organization: string, before: Grant, { id, organization_id: _, tokens, ...rest }: Grant): void {
     const $set = { ...rest, tokens: { ...tokens } }
     work.in(Grants, organization).update(id, { $set }, { where: { generation: before.generation, refused_at: before.refused_at } })

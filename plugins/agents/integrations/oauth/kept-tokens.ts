@@ -1,5 +1,5 @@
-// Stores refreshed tokens. Tokens that the store did not take stay in memory and are written later, because the server
-// accepts the earlier refresh token no longer.
+// Stores refreshed tokens. If the store fails, tokens stay in memory and are written later. The server no longer accepts the
+// earlier refresh token.
 import { AppError, type Clock, type Live, type Logger, type UnitsOfWork } from "#core"
 import { sleep } from "#core/engine"
 import type { IntegrationApp } from "../app.ts"
@@ -20,7 +20,7 @@ export interface KeptTokensDeps {
   readonly revocation: Revocation
 }
 
-/** A connection of an OAuth app, with the organization that owns it. */
+/** A connection of an OAuth app, with its owning organization. */
 export interface Granted {
   readonly organization: string
   readonly connection: Connection
@@ -58,13 +58,13 @@ export class KeptTokens {
     }
   }
 
-  /** Tries the write again. Returns the tokens that are still unwritten. */
+  /** Retries the write. Returns the tokens still unwritten. */
   async flushed(granted: Granted): Promise<Grant | undefined> {
     await this.#flush(granted).catch(() => undefined)
     return this.#unwritten.get(granted.connection.id)?.grant
   }
 
-  /** Writes what the store did not take yet. Tokens of a connection that ended meanwhile are revoked. */
+  /** Writes pending tokens. Revokes them if the connection ended meanwhile. */
   async #flush(granted: Granted): Promise<void> {
     const { works, grants, revocation, log } = this.#deps
     const { organization, connection } = granted
@@ -76,7 +76,7 @@ export class KeptTokens {
     } catch (error) {
       if (!(error instanceof AppError && (error.code === "aborted" || error.code === "not_found"))) throw error
       const stored = await grants.get(organization, id)
-      // Another node may have marked it as refused, having asked with the token that this refresh replaced.
+      // Another node may have marked the grant as refused, after a request with the replaced token.
       if (stored?.generation === waiting.before.generation) {
         this.#unwritten.set(id, { ...waiting, before: stored })
         throw error
@@ -90,7 +90,7 @@ export class KeptTokens {
     if (this.#unwritten.get(id) === waiting) this.#unwritten.delete(id)
   }
 
-  /** Stores a grant in place of the one that was read, with the state of its connection. */
+  /** Replaces the grant as read, and updates its connection's state. */
   async swap({ organization, connection, app }: Granted, before: Grant, grant: Grant): Promise<void> {
     const { works, grants, live } = this.#deps
     await works.run((work) => {

@@ -1,5 +1,5 @@
-// The pages that a browser is shown on its way: what it is asked to allow, and how it went. Plain HTML without scripts;
-// names in them come from outside.
+// Pages of an authorization: the request for access, and the result. Plain HTML without scripts. Names in the pages are
+// untrusted.
 import { type Html, html, noHtml, type RouteResponse } from "#core"
 import type { ConnectionLink } from "../connection-links.ts"
 import type { Authorization } from "./collections.ts"
@@ -11,11 +11,11 @@ export interface Asked {
   readonly connection: string
   readonly organization: string
   readonly scopes: readonly string[]
-  /** Of the authorization server. */
+  /** Address of the authorization server. */
   readonly location: string
 }
 
-/** Names who gets access before the browser goes on: a link may have been sent by anybody. */
+/** Shows the recipient of the access before the browser continues, because anyone may have sent the link. */
 export function askingPage(
   { app, connection, organization, scopes, location }: Asked,
   { cookie, done }: { readonly cookie?: string; readonly done?: string },
@@ -35,14 +35,14 @@ export function askingPage(
 
 /** The end of an authorization. */
 export interface Ending {
-  /** Of the page, where the browser goes nowhere. */
+  /** Status of the page if the browser is not redirected. */
   readonly status: number
-  /** Parameters of the address that the browser returns to. */
+  /** Parameters of the return address. */
   readonly result: Readonly<Record<string, string>>
   readonly text: string
 }
 
-/** Sends the browser to the return_url, else to the connection's page, else to a page with the text. */
+/** Redirects the browser to return_url, else to the connection's page, else shows a page with the text. */
 export function ended(
   { return_url, integration_id }: Pick<Authorization, "return_url" | "integration_id">,
   links: readonly ConnectionLink[],

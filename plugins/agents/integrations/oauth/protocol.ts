@@ -1,5 +1,5 @@
-// The requests of OAuth 2, made by oauth4webapi over the guarded outgoing client. What an authorization server answers is
-// checked here; what is stored of it is decided elsewhere.
+// Requests of OAuth 2, made by oauth4webapi over the guarded outgoing client. This file validates answers of authorization
+// servers. Storage is decided elsewhere.
 import * as oauth from "oauth4webapi"
 import { AppError, type OutgoingHttp } from "#core"
 import { asOrganization } from "../../../platform/outgoing-http/index.ts"
@@ -7,21 +7,21 @@ import type { OAuthClient, OAuthProvider } from "../apps/oauth-provider.ts"
 import { originOf, toldAt } from "./api-origin.ts"
 import { standardAnswer } from "./vendor-answers.ts"
 
-/** What a token endpoint answered. */
+/** An answer of a token endpoint. */
 export interface TokenAnswer {
   readonly access_token: string
   readonly refresh_token?: string | undefined
   /** Seconds. */
   readonly expires_in?: number | undefined
   readonly scope?: string | undefined
-  /** Where the account's API is, of apps that are told it. */
+  /** API origin of the account, if reported. */
   readonly api_origin?: string | undefined
 }
 
-/** The authorization server says that the code or refresh token is not valid (`invalid_grant`). */
+/** The authorization server rejected the code or refresh token (`invalid_grant`). */
 export class GrantRefused extends Error {}
 
-/** The user, or the authorization server, did not grant access; `error` is OAuth's code. */
+/** The user or the authorization server denied access. `error` is OAuth's code. */
 export class AuthorizationDenied extends Error {
   readonly error: string
 
@@ -39,7 +39,7 @@ interface Exchange {
   readonly verifier: string
 }
 
-/** Longer than most servers take: a response that nobody waits for may hold the only valid refresh token. */
+/** Longer than most servers take. An abandoned response may contain the only valid refresh token. */
 export const tokenTimeoutMs = 60_000
 const maxAnswerBytes = 262_144
 const jwtBearer = "urn:ietf:params:oauth:grant-type:jwt-bearer"
@@ -51,7 +51,7 @@ export class OAuthProtocol {
     this.#http = http
   }
 
-  /** The protocol with calls of one organization. */
+  /** Returns the protocol with calls of an organization. */
   of(organization: string): OAuthProtocol {
     return new OAuthProtocol({ http: asOrganization(this.#http, organization) })
   }
@@ -76,7 +76,7 @@ export class OAuthProtocol {
     return url.href
   }
 
-  /** Throws AuthorizationDenied for an error response, GrantRefused for a code that is not valid, AppError `unavailable` for others. */
+  /** Throws AuthorizationDenied for an error response, GrantRefused for an invalid code, AppError `unavailable` for others. */
   async exchange(provider: OAuthProvider, client: OAuthClient, exchange: Exchange): Promise<TokenAnswer> {
     return await this.#asked(provider, undefined, async (server, options) => {
       const registered = { client_id: client.client_id }
@@ -90,7 +90,10 @@ export class OAuthProtocol {
     })
   }
 
-  /** Where the API of a new grant is; undefined for apps that have one for all accounts. Throws AppError where the server tells none that the app's document allows. */
+  /**
+   * Returns the API origin of a new grant, or undefined for apps with a single origin. Throws AppError if the server reports no
+   * allowed origin.
+   */
   async apiOrigin(provider: OAuthProvider, answer: TokenAnswer): Promise<string | undefined> {
     const { api_origin } = provider
     if (api_origin === undefined || answer.api_origin !== undefined) return answer.api_origin
@@ -103,7 +106,7 @@ export class OAuthProtocol {
     return origin
   }
 
-  /** Throws GrantRefused for a refresh token that is not valid, AppError `unavailable` where trying again makes sense. */
+  /** Throws GrantRefused for an invalid refresh token, and AppError `unavailable` if a retry makes sense. */
   async refresh(provider: OAuthProvider, client: OAuthClient, refreshToken: string, signal?: AbortSignal): Promise<TokenAnswer> {
     return await this.#asked(provider, signal, async (server, options) => {
       const registered = { client_id: client.client_id }
@@ -122,7 +125,7 @@ export class OAuthProtocol {
     })
   }
 
-  /** Does nothing where the server offers no revocation, and for a token that is not valid any more. */
+  /** Does nothing if the server has no revocation endpoint, or the token is no longer valid. */
   async revoke(
     provider: OAuthProvider,
     client: OAuthClient,
@@ -169,7 +172,7 @@ export class OAuthProtocol {
 
   #options(provider: OAuthProvider, signal: AbortSignal | undefined): RequestOptions {
     return {
-      // Endpoints are declared with http on loopback alone.
+      // Endpoints with http exist on loopback only.
       [oauth.allowInsecureRequests]: provider.token_endpoint.startsWith("http:"),
       [oauth.customFetch]: async (url: string, { method, headers, body }: FetchOptions) => {
         const form = body === undefined || body === null ? "" : String(body)
@@ -220,7 +223,7 @@ function serverOf({ issuer, authorization_endpoint, token_endpoint, revocation_e
   }
 }
 
-/** Without a declared issuer `iss` says nothing; that each app has a redirect URI of its own tells servers apart. */
+/** Without a declared issuer `iss` has no meaning. The separate redirect URI of each app identifies the server. */
 function responseOf({ issuer }: OAuthProvider, params: URLSearchParams): URLSearchParams {
   const parameters = new URLSearchParams(params)
   if (issuer === undefined) parameters.delete("iss")
@@ -232,12 +235,12 @@ function authenticationOf({ client_auth }: OAuthProvider, { client_secret }: OAu
   return client_auth === "body" ? oauth.ClientSecretPost(client_secret) : oauth.ClientSecretBasic(client_secret)
 }
 
-/** Codes and messages of the library; what a server wrote must not bring line breaks into a log. */
+/** Returns a code or message of the library without line breaks. Server text must not add lines to a log. */
 function plainCode(text: string): string {
   return text.replaceAll(/[^\x20-\x7e]/g, " ").slice(0, 200)
 }
 
-/** Without a cause: the library's causes hold codes and answers, which must not be logged. */
+/** Without a cause: the library's causes contain codes and answers, and these must not be logged. */
 function failed({ token_endpoint }: OAuthProvider, problem: string): AppError {
   const { origin } = new URL(token_endpoint)
   return new AppError("unavailable", `The authorization server ${origin} cannot be used now: ${problem}.`, {

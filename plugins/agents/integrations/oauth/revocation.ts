@@ -1,4 +1,4 @@
-// Tokens of a connection that ends are revoked at the authorization server, by a job: the server may be down just then.
+// A job revokes the tokens of an ended connection at the authorization server. The server may be down, so the job retries.
 import { z } from "zod"
 import { defineJob, type Ids, type JobQueue, type Logger, token, type UnitOfWork, type Vault } from "#core"
 import { jobSealContext } from "#core/engine"
@@ -33,7 +33,7 @@ export class Revocation {
     this.#deps = deps
   }
 
-  /** Stages the end of a connection's grant, where it has one. */
+  /** Stages the end of a connection's grant, if any. */
   async stage(work: UnitOfWork, organization: string, connection: Connection): Promise<void> {
     const { grants } = this.#deps
     const grant = await grants.get(organization, connection.id)
@@ -42,14 +42,14 @@ export class Revocation {
     this.stageTokens(work, organization, connection, grants.open(organization, grant), grant.client_id)
   }
 
-  /** Stages the end of a grant that another one of the connection replaces; not of one that the server gave again. */
+  /** Stages the end of a replaced grant. Skips the revocation if the new grant has the same access or refresh token. */
   stageReplaced(work: UnitOfWork, organization: string, app: AppRef, before: Grant, now: Tokens): void {
     const tokens = this.#deps.grants.open(organization, before)
     if (tokens.access_token === now.access_token || tokens.refresh_token === now.refresh_token) return
     this.stageTokens(work, organization, app, tokens, before.client_id)
   }
 
-  /** Stages the revocation of tokens that no grant holds. */
+  /** Stages the revocation of tokens without a grant. */
   stageTokens(work: UnitOfWork, organization: string, { app, own_app }: AppRef, tokens: Tokens, client_id: string | null): void {
     const { vault, ids, jobs } = this.#deps
     const { access_token, refresh_token } = tokens
@@ -58,7 +58,10 @@ export class Revocation {
     jobs.enqueue(work, revokeGrant, { app, own_app, client_id, sealed }, { organization, id: jobId })
   }
 
-  /** Where a revocation ends all grants of an account, it waits until no connection has one of the client: whose account each is of, nobody tells. */
+  /**
+   * If a revocation ends all grants of an account, skips it while any connection has a grant of the client. The account of each
+   * grant is unknown.
+   */
   async revoke(organization: string, jobId: string, { sealed, client_id, ...ref }: z.output<typeof Payload>, log: Logger): Promise<void> {
     const { vault, apps, clients, protocol, grants } = this.#deps
     const app = await apps.find(organization, ref)

@@ -1,4 +1,4 @@
-// What a browser opens: connect_url, which sends it to the authorization server, and the callback it comes back to.
+// Browser routes: connect_url with a redirect to the authorization server, and the callback.
 import { parseCookie, stringifySetCookie } from "cookie"
 import { defineRoute, PublicUrl, type PublicUrl as PublicUrlOf, type RouteRequest, type RouteResponse, token } from "#core"
 import { type ConnectionLink, ConnectionLinks } from "../connection-links.ts"
@@ -110,7 +110,7 @@ async function finish(request: RouteRequest, { flow, links }: FinishDeps): Promi
   }
 }
 
-/** Of the public URL, which may have a path before the service's own. */
+/** Path of the public URL. It may precede the service's own path. */
 function cookiePath(publicUrl: PublicUrlOf): string {
   return new URL(`${publicUrl()}${oauthPath}`).pathname
 }

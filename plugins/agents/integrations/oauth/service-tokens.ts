@@ -1,5 +1,5 @@
-// Access tokens of service accounts (RFC 7523). The account's key signs an assertion, and the token URL of the app's
-// document answers with a token. Tokens stay in memory until shortly before they expire.
+// Access tokens of service accounts (RFC 7523). The account's key signs an assertion, and the token URL of the app's document
+// answers with a token. Tokens stay in memory until shortly before they expire.
 import { importPKCS8, SignJWT } from "jose"
 import { AppError, type Clock } from "#core"
 import type { ServiceAccount, ServiceAccountKey } from "../apps/service-account.ts"
@@ -8,7 +8,7 @@ import { GrantRefused, type OAuthProtocol } from "./protocol.ts"
 
 interface Held {
   readonly token: Promise<string>
-  /** Milliseconds; infinite while the request is in flight. */
+  /** Milliseconds. Infinite while the request is in flight. */
   usableUntil: number
 }
 
@@ -34,7 +34,7 @@ export class ServiceTokens {
     this.#clock = clock
   }
 
-  /** Returns a token of the connection. `refused` is a token that the API did not accept. */
+  /** Returns a token of the connection. `refused`: a token refused by the API. */
   async token(grant: Asked, refused?: string): Promise<string> {
     const id = `${grant.organization}:${grant.connection.id}:${grant.connection.revision}`
     const token = this.#held.get(id)

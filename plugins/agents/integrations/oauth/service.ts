@@ -1,4 +1,4 @@
-// The parts of OAuth put together.
+// Creates the parts of OAuth.
 import {
   type Clock,
   type Ids,
@@ -27,7 +27,7 @@ import { Revocation } from "./revocation.ts"
 import { ServiceTokens } from "./service-tokens.ts"
 
 export interface OAuth {
-  /** Whether the app names an authorization server, and there is a client for it. */
+  /** Returns true if the app has an authorization server and a client. */
   canGrant(organization: string, app: AnyIntegrationApp): Promise<boolean>
   readonly authorizations: Authorizations
   readonly access: OAuthAccess

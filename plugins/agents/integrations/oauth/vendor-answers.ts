@@ -1,5 +1,5 @@
-// Reads the answers of token and revocation endpoints into the form of the standards. Vendors deviate: errors under 200,
-// own codes and token types, null or empty members, forms in place of JSON.
+// Converts answers of token and revocation endpoints to the standard form. Vendors deviate: errors under 200, own codes and token
+// types, null or empty members, forms instead of JSON.
 import { isRecord, parsedJson } from "#core"
 import type { OAuthProvider } from "../apps/oauth-provider.ts"
 
@@ -16,7 +16,7 @@ interface Given {
   readonly contentType?: string | undefined
 }
 
-/** Ten years. A longer lifetime is stored as this one. */
+/** Ten years. Longer lifetimes are reduced to this. */
 const maxLifetimeS = 315_360_000
 
 export function standardAnswer(
@@ -35,15 +35,15 @@ export function standardAnswer(
   return { status: isGrant ? 200 : status, text: JSON.stringify(answer), json: answer }
 }
 
-/** Removes the members that say nothing: null and empty ones mean the same as absent ones. */
+/** Removes null and empty members. They mean the same as absent members. */
 function withoutBlanks(fields: Record<string, unknown>): Record<string, unknown> {
   const isBlank = (value: unknown) => value === null || value === undefined || (typeof value === "string" && value.trim() === "")
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => !isBlank(value)))
 }
 
-/** Keeps only the optional members that can be used. An access token is valid without any of them. */
+/** Returns only usable optional members. An access token is valid without any of them. */
 function grantOf(json: Record<string, unknown>): Record<string, unknown> {
-  // The service does not use ID tokens, and app documents do not name a key to verify them.
+  // The service does not use ID tokens, and app documents do not contain a key to verify them.
   const { token_type, expires_in, refresh_token, scope, id_token: _, ...rest } = json
   const lifetime = lifetimeOf(expires_in)
   const scopes = Array.isArray(scope) ? scope.filter((value) => typeof value === "string").join(" ") : scope
@@ -56,7 +56,7 @@ function grantOf(json: Record<string, unknown>): Record<string, unknown> {
   }
 }
 
-/** Whole seconds; undefined if the answer names no time after now. */
+/** Returns whole seconds, or undefined if the lifetime is not positive. */
 function lifetimeOf(value: unknown): number | undefined {
   const seconds = typeof value === "string" ? Number.parseFloat(value) : value
   if (typeof seconds !== "number" || Number.isNaN(seconds) || seconds <= 0) return undefined

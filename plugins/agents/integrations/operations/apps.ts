@@ -1,4 +1,4 @@
-// GET /v1/integration-apps: what can be connected, and what each app needs for it.
+// GET /v1/integration-apps: the available apps, and the credentials for each.
 import { z } from "zod"
 import { AnyJson, defineOperation } from "#core"
 import type { AnyIntegrationApp } from "../app.ts"

@@ -78,7 +78,7 @@ export const connectIntegration = defineOperation({
     organizations: Organizations,
   },
   async handle({ input, caller, deps, work }) {
-    // Cleared by the surface already; a second lock, since lending is a decision of people.
+    // The surface has already removed the value. A second check, because lending requires a person's decision.
     const managed_access = callerKind(caller) === "agent" ? undefined : input.managed_access
     await requireConnecting(caller, deps.organizations)
     requireRightTo(caller, "connect", { shares: input.share_with_org, lends: managed_access === "managed_organizations" })

@@ -1,4 +1,4 @@
-// POST /v1/integrations/{id}/hand-over: a private connection gets a new connector, after a departure or before one.
+// POST /v1/integrations/{id}/hand-over: gives a private connection a new connector, before or after a departure.
 import { z } from "zod"
 import { AppError, Clock, defineOperation, resultOf, SlugOrId, Store, stageRevision, Uuid } from "#core"
 import { Organizations } from "../../../platform/organizations/index.ts"
@@ -41,7 +41,7 @@ export const handOverIntegration = defineOperation({
   onConflict: async ({ error }) => error,
 })
 
-/** Throws `not_found` for a user who is neither admin nor owner here. */
+/** Throws `not_found` unless the user is an admin or owner of the organization. */
 async function requireAdmin(organizations: Organizations, organization: string, user: string): Promise<void> {
   const role = (await organizations.membership(organization, user))?.role
   if (role === "admin" || role === "owner") return

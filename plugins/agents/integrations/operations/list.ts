@@ -1,4 +1,4 @@
-// GET /v1/integrations: the connections that the caller may see, credentials by name only.
+// GET /v1/integrations: the connections visible to the caller, with names of credentials only.
 import { z } from "zod"
 import { defineList } from "#core"
 import { Connections, ConnectionView, viewOf, visibleTo } from "../connections.ts"

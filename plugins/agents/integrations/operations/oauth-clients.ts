@@ -1,5 +1,4 @@
-// OAuth clients of an organization's own: what it is registered as at an app's authorization server. Secrets go in, and
-// never out.
+// Operations for an organization's own OAuth clients at the authorization servers of apps. Secrets are write-only.
 import { z } from "zod"
 import { AppError, Clock, defineOperation, PublicUrl, Slug, Store, timestamp, Vault } from "#core"
 import { redirectUri } from "../oauth/authorization.ts"

@@ -1,4 +1,4 @@
-// GET and DELETE /v1/integrations/{id}: read one connection, and end it, its sealed credentials with it.
+// GET and DELETE /v1/integrations/{id}: reads a connection, or ends it and deletes its sealed credentials.
 import { z } from "zod"
 import { AppError, type Caller, defineOperation, resultOf, SlugOrId, Store } from "#core"
 import { BrokerToken } from "../broker/broker.ts"
@@ -50,7 +50,7 @@ export const disconnectIntegration = defineOperation({
   onConflict: async ({ error }) => error,
 })
 
-/** Throws `not_found` where there is none that the caller may see. */
+/** Throws `not_found` if the connection is missing or hidden from the caller. */
 export async function visibleConnection(store: Store, caller: Caller, ref: string): Promise<Connection> {
   const connection = await byRef(store.open(Connections, caller.organization.id), ref, visibleTo(caller))
   if (connection) return connection

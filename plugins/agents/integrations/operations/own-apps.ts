@@ -1,5 +1,5 @@
-// Apps of an organization's own: made, read, replaced and removed. Their documents are held against the schema of those
-// in config/apps.
+// Operations for an organization's own apps: create, read, replace and delete. Their documents have the same schema as in
+// config/apps.
 import { z } from "zod"
 import {
   AppError,
@@ -175,7 +175,7 @@ async function required(store: Store, organization: string, slug: string): Promi
   })
 }
 
-/** The first field by which credentials would go elsewhere. */
+/** Returns the first field with a changed destination of credentials. */
 function movedField(before: AppDocument, after: AppDocument): string | undefined {
   const [old, now] = [destinationsOf(before), destinationsOf(after)]
   return Object.keys({ ...old, ...now }).find((field) => old[field] !== now[field])

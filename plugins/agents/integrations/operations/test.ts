@@ -1,4 +1,4 @@
-// POST /v1/integrations/{id}/test: the app's test call, made for real.
+// POST /v1/integrations/{id}/test: makes the app's real test call.
 import { z } from "zod"
 import { defineOperation, resultOf, SlugOrId, Store } from "#core"
 import { HealthChecks } from "../health/checks.ts"

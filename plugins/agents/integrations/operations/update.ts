@@ -1,4 +1,4 @@
-// PATCH /v1/integrations/{id}: its name, and who may use it. The slug stays, since pipelines name it.
+// PATCH /v1/integrations/{id}: changes the name, sharing and lending. The slug stays, since pipelines contain it.
 import { z } from "zod"
 import { AppError, Clock, callerKind, defineOperation, Name, requireRevision, resultOf, SlugOrId, Store, stageRevision } from "#core"
 import { requireRightTo } from "../connect-rights.ts"
@@ -33,7 +33,7 @@ export const updateIntegration = defineOperation({
   inject: { store: Store, clock: Clock },
   async handle({ input, caller, deps, work }) {
     const { id: ref, expected_revision, name, share_with_org } = input
-    // Cleared by the surface already; a second lock, since lending is a decision of people.
+    // The surface has already removed the value. A second check, because lending requires a person's decision.
     const managed_access = callerKind(caller) === "agent" ? undefined : input.managed_access
     const connection = await visibleConnection(deps.store, caller, ref)
     requireRightTo(caller, "change", { connection, shares: share_with_org, lends: managed_access === "managed_organizations" })

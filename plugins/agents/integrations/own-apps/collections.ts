@@ -1,4 +1,4 @@
-// Apps of an organization's own, beside those that the service has.
+// An organization's own apps, in addition to the service's apps.
 import { type Document, defineCollection, derivedUuid, type UnitOfWork } from "#core"
 import type { AppDocument } from "../apps/document.ts"
 
@@ -6,7 +6,7 @@ export interface OwnApp extends Document {
   slug: string
   document: AppDocument
   revision: number
-  /** Counts the connections and OAuth clients that were made for it, so that one that is being made and a change do not miss each other. */
+  /** Counts created connections and OAuth clients. A concurrent change of the app and a new use therefore conflict. */
   uses: number
   created_at: string
   updated_at: string
@@ -23,7 +23,7 @@ export const OwnApps = defineCollection<OwnApp>()({
   indexes: [{ fields: ["slug"] }],
 })
 
-/** Stages a use of the app as read. A change of the app meanwhile aborts the commit; other uses do not. */
+/** Stages a use of the app as read. A concurrent change of the app aborts the commit, other uses do not. */
 export function stageUse(work: UnitOfWork, organization: string, { id, revision }: Pick<OwnApp, "id" | "revision">): void {
   work.in(OwnApps, organization).update(id, { $inc: { uses: 1 } }, { where: { revision } })
 }

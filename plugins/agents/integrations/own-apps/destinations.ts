@@ -1,8 +1,8 @@
-// Where an app's document has credentials sent. They are given to these hosts, so these do not change below connections.
+// Destinations of credentials in an app document. They must not change while connections exist.
 import { AppError, type OutgoingHttp } from "#core"
 import { type AppDocument, filled } from "../apps/document.ts"
 
-/** Origins, parameters left open, by field. */
+/** Returns origins by field. Parameters stay as placeholders. */
 export function destinationsOf({ base_url, auth: { oauth2, service_account } }: AppDocument): Record<string, string> {
   const origin = oauth2?.origin_from
   const urls = {
@@ -16,7 +16,7 @@ export function destinationsOf({ base_url, auth: { oauth2, service_account } }: 
   return { ...Object.fromEntries(origins), ...(origin ? { "auth.oauth2.origin_from.hosts": origin.hosts.join(" ") } : {}) }
 }
 
-/** Throws `invalid_argument` for a URL that the service does not call. */
+/** Throws `invalid_argument` for a URL blocked by the service. */
 export function checkDestinations(http: OutgoingHttp, document: AppDocument): void {
   for (const [field, origin] of Object.entries(destinationsOf(document))) {
     if (!/^https?:/i.test(origin)) continue

@@ -1,14 +1,14 @@
-// The apps that an organization can connect: those of the service, and its own. A connection stays with the one it was
-// made with, so that no credential goes to an app that takes another's name later.
+// The apps available to an organization: the service's apps, and its own. A connection stays with its original app, so a later
+// app with the same name gets no credentials of another.
 import { type Deps, Store } from "#core"
 import { type AnyIntegrationApp, IntegrationApps, unknownApp } from "../app.ts"
 import { appOf } from "../apps/from-document.ts"
 import { type OwnApp, OwnApps, ownAppId } from "./collections.ts"
 
-/** An app as documents name it. */
+/** A reference to an app in documents. */
 export interface AppRef {
   readonly app: string
-  /** Whether it is the organization's own. */
+  /** True for an app of the organization itself. */
   readonly own_app: boolean
 }
 
@@ -19,7 +19,7 @@ export class OrganizationApps {
   static readonly inject = { store: Store, apps: IntegrationApps }
   readonly #store: Store
   readonly #apps: IntegrationApps
-  /** Apps of documents, by id, revision and creation. A new app with the slug of a deleted app has its id. */
+  /** Document apps, by id, revision and creation time. A new app has the id of a deleted app with the same slug. */
   readonly #cache = new Map<string, AnyIntegrationApp>()
 
   constructor({ store, apps }: Deps<typeof OrganizationApps.inject>) {
@@ -27,7 +27,7 @@ export class OrganizationApps {
     this.#apps = apps
   }
 
-  /** The app that a caller means. Throws `invalid_argument` with the list of apps. */
+  /** Returns the app with this name. Throws `invalid_argument` with the list of apps. */
   async named(organization: string, name: string): Promise<AnyIntegrationApp> {
     const found = (await this.find(organization, { app: name, own_app: true })) ?? this.shared(name)
     if (found) return found
@@ -45,7 +45,7 @@ export class OrganizationApps {
     return [...this.#apps.all(), ...own.map((stored) => this.#appOf(stored))]
   }
 
-  /** One of the service's. */
+  /** Returns an app of the service. */
   shared(name: string): AnyIntegrationApp | undefined {
     return this.#apps.all().find((app) => app.name === name)
   }

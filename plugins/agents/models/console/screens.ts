@@ -1,4 +1,4 @@
-// Models and what they cost, as the console makes them of their operation.
+// Console screens of models and their cost, built from the operation.
 import type { Contribution } from "#console"
 
 export default {

@@ -1,4 +1,4 @@
-// Agents of an organization, and how each is reached. Runs, evals and workstreams ask them.
+// Agents of an organization, and their addresses. Runs, evals and workstreams call agents.
 import { z } from "zod"
 import {
   AppError,
@@ -129,13 +129,13 @@ export const rotateAgentSecret = defineOperation({
   },
 })
 
-/** The data of a call to an agent. Records keep it when the agent changes. */
+/** The data of a call to an agent. Records preserve it when the agent changes. */
 export type AgentContact = Pick<
   StoredAgent,
   "id" | "key" | "protocol" | "integration" | "path" | "model" | "instructions" | "timeout_ms" | "prices" | "secret"
 >
 
-/** Its address and instructions as they are now. */
+/** Returns the agent's current address and instructions. */
 export function contactOf(agent: StoredAgent): AgentContact {
   const { id, key, protocol, integration, path: at, model, instructions, timeout_ms, prices, secret: sealed } = agent
   return { id, key, protocol, integration, path: at, model, instructions, timeout_ms, prices, secret: sealed }

@@ -1,5 +1,5 @@
-// One question to an agent: through the organization's own connection, which holds its address and its credentials, or to a
-// configured model. The same question carries the same Idempotency-Key, so that a repeat after a crash can be recognized.
+// Asks an agent a question: through the organization's own connection with its address and credentials, or through a configured
+// model. The same question has the same Idempotency-Key, so the agent can recognize a repeat after a crash.
 import { AppError, Clock, type Deps, isRecord, type Json, token, Vault } from "#core"
 import { outcomeOf } from "../../../platform/outgoing-http/index.ts"
 import { Integrations } from "../../integrations/index.ts"
@@ -13,21 +13,21 @@ export interface AgentTurn {
 }
 
 export interface AgentQuestion {
-  /** The same for repeats of the question, and for no other. */
+  /** Unique to the question, and the same for its repeats. */
   readonly id: string
   readonly agent: AgentContact
-  /** What a webhook is sent. */
+  /** Request body for a webhook. */
   readonly body: { readonly [field: string]: Json }
-  /** What agents are sent that take messages; the last one is the question. */
+  /** Messages for agents with a chat protocol. The last message is the question. */
   readonly turns: readonly AgentTurn[]
   readonly signal: AbortSignal
-  /** Whether the agent may say that it will call back. */
+  /** True if the agent may answer by a later callback. */
   readonly mayCallBack?: boolean
   /** Charged for calls of configured models. */
   readonly account?: Account
 }
 
-/** A record of another system, or of this service, that an agent made or changed. */
+/** A record created or changed by an agent, in another system or in this service. */
 export interface ResultHandle {
   readonly resource_type: string
   readonly resource_id: string
@@ -36,20 +36,23 @@ export interface ResultHandle {
 
 export interface AgentAnswer {
   readonly output: string
-  /** Slug or UUID of a page that it says it made. */
+  /** Slug or UUID of a page created by the agent, according to the agent. */
   readonly page?: string
-  /** A document that it made. */
+  /** An HTML document created by the agent. */
   readonly html?: string
   readonly summary: string
   readonly resultKind: string
   readonly handles: readonly ResultHandle[]
-  /** What it says that it cost, or by its prices. Calls of configured models are charged where they are made. */
+  /** Cost reported by the agent, or computed by its prices. Calls of configured models are charged separately. */
   readonly costMillicents: number
   readonly charged: boolean
 }
 
 export interface AskAgents {
-  /** `accepted`: the agent will call back. Throws AppError: `unavailable` where a later try may do, others where the agent did not answer as its protocol says. */
+  /**
+   * `accepted`: the agent will call back. Throws AppError: `unavailable` if a retry may succeed, other codes if the answer
+   * violates the protocol.
+   */
   ask(organization: string, question: AgentQuestion): Promise<AgentAnswer | "accepted">
 }
 
@@ -59,11 +62,11 @@ export const askAgentsNeeds = { integrations: Integrations, models: Models, vaul
 
 type AskDeps = Deps<typeof askAgentsNeeds>
 
-/** What is kept of an answer, characters. */
+/** Limit of stored output, characters. */
 const maxOutput = 20_000
 const maxSummary = 2_000
 const maxHandles = 50
-/** Of one answer, millicents: 100,000 dollars. */
+/** Limit per answer, millicents: 100,000 dollars. */
 const maxCost = 1e10
 
 export function createAskAgents(deps: AskDeps): AskAgents {
@@ -124,7 +127,7 @@ async function sent(
   return response
 }
 
-/** An agent's own account of its work: the answer to its webhook, or what it calls back with. Throws where it is not one. */
+/** Parses an agent's answer, from its webhook response or its callback. Throws if the answer is malformed. */
 export function webhookAnswer(key: string, answer: { readonly [field: string]: Json | undefined }): AgentAnswer {
   const { output, page, html, summary, result_kind, handles, cost_millicents } = answer
   if (typeof output !== "string") throw unusable(key, 'its answer has no text "output"')
@@ -142,7 +145,7 @@ export function webhookAnswer(key: string, answer: { readonly [field: string]: J
 function chatAnswer({ key, prices }: AgentContact, answer: { readonly [field: string]: Json | undefined }): AgentAnswer {
   const [choice] = Array.isArray(answer["choices"]) ? answer["choices"] : []
   const message = objectOf(objectOf(choice)?.["message"])
-  // A refusal is an answer, to be judged as one.
+  // A refusal counts as an answer and is judged like one.
   const output = message?.["content"] ?? message?.["refusal"]
   if (typeof output !== "string") throw unusable(key, "its answer has no choices[0].message.content")
   const usage = objectOf(answer["usage"])
@@ -162,7 +165,7 @@ function handleOf(value: Json): ResultHandle[] {
   return [{ resource_type: cut(type, 100), resource_id: cut(id, 500), revision_ref: cut(revision, 500) }]
 }
 
-/** A cost that no answer has is not known: sums of such would not be numbers that can be stored. */
+/** Treats an impossible cost as unknown (0). Sums with it would not be storable numbers. */
 function believed(cost: Json | undefined): number {
   return typeof cost === "number" && cost > 0 && cost <= maxCost ? cost : 0
 }

@@ -1,5 +1,5 @@
-// What is sent to a webhook, and what it sends back, is signed alike: HMAC-SHA-256 of `{timestamp}.{body}` under the agent's
-// secret, as inbound pipelines verify it with `hmac_sha256` and `require_timestamp`.
+// Signs requests to a webhook, and verifies its callbacks: HMAC-SHA-256 of `{timestamp}.{body}` under the agent's secret. Inbound
+// pipelines verify the same form with `hmac_sha256` and `require_timestamp`.
 import { createHmac, randomBytes } from "node:crypto"
 import { sameSecret } from "#core"
 
@@ -17,7 +17,7 @@ export function signedHeaders(secret: string, body: string, now: number): Record
   return { [timestampHeader]: time, [signatureHeader]: signatureOf(secret, time, body) }
 }
 
-/** Headers with names in lower case. False for a wrong signature, and for one that is older or newer than five minutes. */
+/** Header names are in lower case. Returns false for a wrong signature, or a time more than five minutes off. */
 export function isSigned(secret: string, headers: Readonly<Record<string, string>>, body: string, now: number): boolean {
   const time = headers[timestampHeader.toLowerCase()] ?? ""
   const value = headers[signatureHeader.toLowerCase()] ?? ""

@@ -1,4 +1,4 @@
-// Threads, agents and their runs, as the console makes them of their operations.
+// Console screens of threads, agents and their runs, built from the operations.
 import type { Contribution } from "#console"
 
 export default {

@@ -1,4 +1,4 @@
-// Runs of agents: started, listed, read, canceled and resumed.
+// Operations for runs of agents: start, list, read, cancel and resume.
 import { z } from "zod"
 import { defineList, defineOperation, resultOf, Store, Uuid } from "#core"
 import { Agents } from "../agents/agents.ts"
@@ -140,7 +140,7 @@ export const resumeRun = defineOperation({
   onConflict: async ({ error }) => error,
 })
 
-/** A run of an agent that takes its time: it answers 202, and calls back. */
+/** Setup of an example: a run of a slow agent. The agent answers 202 and calls back. */
 function waiting() {
   const credentials = { base_url: "https://agents.example.com" }
   return {

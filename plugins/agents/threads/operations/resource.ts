@@ -1,4 +1,4 @@
-// Agents, threads and runs as callers see them.
+// Output schemas of agents, threads and runs.
 import { z } from "zod"
 import { resultOf, Timestamp, Uuid } from "#core"
 import { messageRoles, type StoredAgentRun, type StoredMessage, type StoredRunStep, type StoredThread, stepKinds } from "../collections.ts"
@@ -87,6 +87,6 @@ export function shownStep({ organization_id: _organization, run_id: _run, ...res
   return resource
 }
 
-/** Calls that examples are given. */
+/** Setup calls for examples. */
 export const madeThread = { thread: "threads.create" }
 export const ofThatThread = { id: resultOf("thread.id") }

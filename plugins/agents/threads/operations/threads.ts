@@ -1,4 +1,4 @@
-// Threads and their messages: made, listed, read and written to.
+// Operations for threads and their messages: create, list, read and append.
 import { z } from "zod"
 import { defineList, defineOperation, Name, Uuid } from "#core"
 import { MessageCollection, ThreadCollection } from "../collections.ts"

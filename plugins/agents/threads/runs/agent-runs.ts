@@ -1,5 +1,5 @@
-// Runs of agents: begun in a commit with their job, moved by the table of transitions, every step recorded. What a run is
-// for (an attempt of a workstream, say) is told how it ended in the same commit, and pays for it.
+// Runs of agents. A commit starts a run with its job. The state machine moves the run, and each step is recorded. The subject of
+// a run, for example a workstream attempt, pays for the run. It is updated in the commit of the run's end.
 import {
   AppError,
   Clock,
@@ -23,19 +23,19 @@ import { type RunEvent, runMachine } from "./transitions.ts"
 
 export interface NewRun {
   readonly agent: StoredAgent
-  /** Absent: a thread is made. */
+  /** Absent: creates a thread. */
   readonly threadId?: string | undefined
   readonly input: string
   readonly subject?: StoredAgentRun["subject"]
   readonly by: NonNullable<StoredAgentRun["requested_by"]>
 }
 
-/** What runs are made for by another area. */
+/** An area's handling of its runs. */
 export interface RunSubject {
   readonly kind: string
-  /** What calls of models are charged to, beside the organization. */
+  /** Returns the account charged for model calls, in addition to the organization. */
   account(organization: string, id: string): Account
-  /** Stages what the end of a run means. */
+  /** Stages the consequences of a run's end. */
   ended(work: UnitOfWork, organization: string, run: StoredAgentRun): Promise<void>
 }
 
@@ -43,11 +43,11 @@ export interface RunSubject {
 export const RunSubjects = defineExtensionPoint<RunSubject>({ id: "threads.run-subjects" })
 
 export interface RunDeps extends Deps<typeof AgentRuns.inject> {
-  /** How long an agent has to call back. */
+  /** Deadline for the agent's callback. */
   readonly callbackMs: number
 }
 
-/** How a run goes on: the event, with what it leaves. */
+/** A transition of a run: the event, and its data. */
 export interface RunMove {
   readonly event: RunEvent
   readonly step: Pick<StoredRunStep, "kind" | "detail">
@@ -89,7 +89,7 @@ export class AgentRuns {
     return this.#deps.subjects.findLast((subject) => subject.kind === kind)
   }
 
-  /** Stages a run with its job; its input is a message of the thread. */
+  /** Stages a run with its job. The input is a message of the thread. */
   start(work: UnitOfWork, organization: string, { agent, threadId, input, subject = null, by }: NewRun): StoredAgentRun {
     const { clock, ids, threads } = this.#deps
     const thread = threadId ?? threads.create(work, organization, { title: `Runs of ${agent.name}`, userId: by.user_id }).id
@@ -128,7 +128,10 @@ export class AgentRuns {
     return run
   }
 
-  /** Stages a move of the run as read; throws where the table does not have it. The commit is `aborted` where it moved meanwhile. */
+  /**
+   * Stages a transition of the run as read. Throws for an impossible transition. A concurrent transition makes the commit
+   * `aborted`.
+   */
   async move(
     work: UnitOfWork,
     organization: string,
@@ -177,7 +180,7 @@ export class AgentRuns {
     return moved
   }
 
-  /** Commits a move of the attempt as it is by now; undefined where it has ended, or another attempt began. */
+  /** Commits a transition of the current attempt. Returns undefined if the attempt has ended, or another started. */
   async settle(organization: string, runId: string, attempt: number, move: RunMove): Promise<StoredAgentRun | undefined> {
     return await this.#deps.works.retryConflicts(async (work) => {
       const run = await this.#deps.store.open(AgentRunCollection, organization).get(runId)
@@ -198,7 +201,7 @@ export class AgentRuns {
     work.in(RunStepCollection, organization).insert({ id: ids.uuid(), ...step })
   }
 
-  /** Is shown what was said by now. */
+  /** Returns the fields of the next attempt. The agent sees the thread's messages up to now. */
   async #nextAttempt(organization: string, { thread_id, attempt_number }: StoredAgentRun) {
     const [newest] = await this.#deps.threads.last(organization, thread_id, 1)
     return { attempt_number: attempt_number + 1, ...(newest ? { last_message_id: newest.id } : {}) }

@@ -1,4 +1,4 @@
-// Where an agent calls back: to say how far it is, and with its answer. The call is signed as the request to it was.
+// Routes for an agent's callbacks: progress and the answer. The signature has the same form as the request's.
 import { createHmac } from "node:crypto"
 import {
   AppError,
@@ -24,7 +24,7 @@ import { runMachine } from "./transitions.ts"
 
 const path = "/v1/agent-callbacks"
 
-/** The address of one attempt of one run. Its token keeps a signed call of one run from being repeated for another run of the agent. */
+/** Returns the callback address of an attempt. Its token prevents replay of a signed callback for another run of the agent. */
 export function callbackUrl(
   { base, vault }: { readonly base: ReturnType<PublicUrl>; readonly vault: Vault },
   organization: string,
@@ -79,7 +79,7 @@ export const agentCallback = defineRoute({
         : { event: "fail", step: { kind: "failed", detail: reason }, reason }
     const moved = await deps.runs.settle(organization, run.id, run.attempt_number, move)
     if (moved) return answered(moved.state)
-    // It has ended: the table says what is possible now.
+    // The run has ended: throws the error of the state machine.
     nextState(runMachine, (await deps.runs.require(organization, run.id)).state, move.event, { unbound: false })
     return answered(run.state)
   },
@@ -94,7 +94,7 @@ interface Called {
   readonly body: string
 }
 
-/** Throws the same for what does not exist and for what is not signed. */
+/** Throws the same error for a missing run and a wrong signature. */
 async function signedRun(
   { store, vault, clock }: { readonly store: Store; readonly vault: Vault; readonly clock: Clock },
   { organization, runId, attempt, token, headers, body }: Called,
@@ -119,7 +119,7 @@ function objectOf(text: string): { readonly [field: string]: Json | undefined } 
     const value = exactJson(text) as Json
     if (isRecord(value)) return value
   } catch {
-    // Refused below, as another text that is not an object.
+    // Falls through to the refusal of non-objects.
   }
   throw new AppError("invalid_argument", "The body is not a JSON object.", { reason: "body_not_an_object" })
 }

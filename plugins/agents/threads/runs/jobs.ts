@@ -1,4 +1,4 @@
-// Asking the agent of a run, as a durable job; and ending a run whose agent never called back.
+// Jobs of a run: ask the agent, and end the run if no callback arrives.
 import { AppError, defineJob, derivedUuid, type Json, PublicUrl, Store, UnitsOfWork, Vault } from "#core"
 import { type AgentContact, Agents, contactOf } from "../agents/agents.ts"
 import { type AgentTurn, AskAgents } from "../agents/call.ts"
@@ -7,10 +7,10 @@ import { Threads } from "../threads.ts"
 import { AgentRuns } from "./agent-runs.ts"
 import { callbackUrl } from "./callback.ts"
 
-/** Of the thread as it was when the run was queued, what an agent is shown: the newest messages, and no more characters than this. */
+/** Limits of the thread shown to an agent: its newest messages at the time of queueing, by number and characters. */
 const maxMessages = 50
 const maxCharacters = 100_000
-/** Codes of failures that a later try may not meet. */
+/** Error codes of temporary failures. */
 const passing = new Set(["unavailable", "deadline_exceeded", "aborted"])
 
 export const runJob = defineJob(runRef, {
@@ -27,9 +27,9 @@ export const runJob = defineJob(runRef, {
   async run({ payload: { run_id, attempt_number }, deps, organization = "", attempt, last, signal }) {
     const { runs, store, threads, publicUrl } = deps
     const before = await store.open(AgentRunCollection, organization).get(run_id)
-    // A try that handed it over, and whose end was not kept.
+    // An earlier try handed over the run, but its end was not stored.
     if (before?.state === "waiting") return
-    // A try that failed has counted, one whose node was lost has not.
+    // A failed try counts as a try. A try with a lost node does not.
     const detail = attempt > 1 ? `try ${attempt}` : before?.state === "running" ? "again: the node that asked before did not finish" : ""
     const run = await runs.settle(organization, run_id, attempt_number, {
       event: "begin",
@@ -40,7 +40,7 @@ export const runJob = defineJob(runRef, {
     try {
       const agent = await store.open(Agents.collection, organization).get(run.agent_id)
       if (!agent) throw new AppError("failed_precondition", `The agent "${run.agent_key}" was removed.`, { reason: "agent_gone" })
-      // An agent behind a connection says afterwards what it cost.
+      // An agent behind a connection reports its cost afterwards.
       await account?.check(1)
       const messages = await threads.last(organization, run.thread_id, maxMessages, run.last_message_id)
       const answer = await deps.agents.ask(organization, {
@@ -117,7 +117,7 @@ function turnsOf({ agent_key }: StoredAgentRun, messages: readonly StoredMessage
   }))
 }
 
-/** As many of the newest as fit; the last one always. */
+/** Returns as many of the newest messages as fit, and always the last message. */
 function shownOf(messages: readonly StoredMessage[]): StoredMessage[] {
   let remaining = maxCharacters
   const visible: StoredMessage[] = []

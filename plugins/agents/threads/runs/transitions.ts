@@ -1,4 +1,4 @@
-// What can happen to a run of an agent.
+// The state machine of an agent run.
 import { defineStateMachine } from "#core"
 
 export const runMachine = defineStateMachine({

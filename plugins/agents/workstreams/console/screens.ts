@@ -1,4 +1,4 @@
-// Workstreams and their templates, as the console makes them of their operations.
+// Console screens of workstreams and their templates, built from the operations.
 import type { Contribution } from "#console"
 
 export default {

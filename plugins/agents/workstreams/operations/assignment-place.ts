@@ -1,4 +1,4 @@
-// What the operations of assignments and of attempts at them share: where they are, and what their examples begin with.
+// Shared parts of the operations for assignments and attempts: paths, and example setups.
 import { resultOf } from "#core"
 import { bySlug, madeWorkstream, ofThatWorkstream, PartRef, path } from "./resource.ts"
 

@@ -1,5 +1,5 @@
-// Assignments of a workstream: added, listed, read, changed, and moved. Responsibility, work, attempts and adoption are
-// separate facts; each event belongs to one of them.
+// Operations for assignments of a workstream: add, list, read, change, and move. Responsibility, work, attempts and adoption are
+// separate facts. Each event belongs to one of them.
 import { z } from "zod"
 import { type Caller, defineList, defineOperation, nextState, requireRevision, resultOf, Store } from "#core"
 import { Organizations } from "../../../platform/organizations/index.ts"
@@ -180,7 +180,7 @@ interface AssignmentMove {
   readonly assignee: string | undefined
 }
 
-/** The one fact that the event is about, first. */
+/** Returns the changed fields of the fact that the event is about. */
 function changeOf(
   workstream: StoredWorkstream,
   assignment: StoredAssignment,

@@ -1,4 +1,4 @@
-// Attempts at an assignment: begun, ended and listed.
+// Operations for attempts at an assignment: start, end and list.
 import { z } from "zod"
 import { defineList, defineOperation, resultOf, Store } from "#core"
 import { Organizations } from "../../../platform/organizations/index.ts"
@@ -93,7 +93,7 @@ export const endAttemptOperation = defineOperation({
     const isOpen = run !== undefined && run.ended_at === null
     const ended = endAttempt(deps, work, organization, { workstream, assignment }, ending, { actor: actorOf(caller), ownRun: !isOpen })
     if (isOpen) {
-      // Its end is this attempt's, which is staged already.
+      // The end of the run is the end of this attempt, already staged.
       const why = ending.reason === "" ? "Its attempt was canceled." : ending.reason
       await deps.runs.move(
         work,

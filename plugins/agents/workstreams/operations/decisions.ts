@@ -1,4 +1,4 @@
-// Decisions of a workstream: proposed, authorized or not, carried out, and superseded by later ones.
+// Operations for decisions of a workstream: propose, authorize or reject, execute, and supersede.
 import { z } from "zod"
 import { AppError, type Caller, defineList, defineOperation, isPerson, nextState, resultOf, Store, type UnitOfWork, Uuid } from "#core"
 import { Gatekeeper } from "#core/engine"
@@ -28,7 +28,7 @@ const proposed = {
   given: { ...madeWorkstream, decision: { operation: "workstreams.propose_decision", input: proposal } },
   input: { ...ofThatWorkstream, decision: resultOf("decision.slug") },
 }
-/** Agents decide in an autonomous workstream too. */
+/** In an autonomous workstream agents may decide as well. */
 const autonomous = { operation: "workstreams.create", input: { title: "Autumn launch", autonomy_mode: "autonomous" } }
 
 export const proposeDecision = defineOperation({
@@ -191,7 +191,7 @@ function statusChange(
   return { status: nextState(decisionMachine, status, event, holds) }
 }
 
-/** Of its execution, or of what came of it. */
+/** Returns the change of the execution state or the outcome. */
 function factChange(
   { status, execution_status, outcome_status }: StoredDecision,
   event: (typeof executionEvents)[number] | (typeof outcomeEvents)[number],
@@ -234,7 +234,7 @@ async function isGranted(gatekeeper: Gatekeeper, organization: string, { approva
   try {
     return (await gatekeeper.decision(organization, approval_id)).state === "approved"
   } catch (error) {
-    // Removed since.
+    // Removed meanwhile.
     if (error instanceof AppError && error.code === "not_found") return false
     throw error
   }

@@ -1,5 +1,5 @@
-// PUT /v1/workstreams/{slug}/external-refs: which objects of providers a workstream governs. Agents read
-// the list, and have no way to widen it: neither an MCP tool nor a command.
+// PUT /v1/workstreams/{slug}/external-refs: sets the provider objects governed by a workstream. Agents can read the list, but
+// cannot extend it: the operation has no MCP tool and no command.
 import { z } from "zod"
 import { AppError, defineOperation, requireRevision, Store } from "#core"
 import type { ExternalRef } from "../collections.ts"

@@ -1,4 +1,4 @@
-// Who follows a workstream, and asking people for help with it.
+// Operations to follow a workstream, and to request help from people.
 import { z } from "zod"
 import { AppError, defineOperation, type UnitOfWork } from "#core"
 import { escalated } from "../account.ts"

@@ -1,4 +1,4 @@
-// What belongs to a workstream, and what happened in it.
+// Operations for the resources and events of a workstream.
 import { z } from "zod"
 import { defineList, defineOperation, resultOf, Uuid } from "#core"
 import { EventCollection, PartCollection, type StoredResource } from "../collections.ts"

@@ -1,4 +1,4 @@
-// Phases of a workstream.
+// Operations for the phases of a workstream.
 import { z } from "zod"
 import { defineList, defineOperation, Name, nextState, requireRevision, resultOf, Uuid } from "#core"
 import { Threads } from "../../threads/index.ts"

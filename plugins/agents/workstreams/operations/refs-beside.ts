@@ -1,4 +1,4 @@
-// External refs of the workstream in its lists, so that agents read them with each page.
+// Adds the workstream's external refs to its lists, so agents read them with each page.
 import { z } from "zod"
 import type { Workstreams } from "../workstreams.ts"
 import { ExternalRefResource } from "./resource.ts"

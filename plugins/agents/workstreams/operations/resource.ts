@@ -1,4 +1,4 @@
-// Workstreams and their parts as callers see them: the names are exact.
+// Output schemas of workstreams and their parts. Clients depend on the exact names.
 import { z } from "zod"
 import { Name, resultOf, Slug, SlugOrId, Timestamp, Uuid } from "#core"
 import {
@@ -103,7 +103,7 @@ export function shownAssignment(assignment: StoredAssignment): z.input<typeof As
   }
 }
 
-/** With what a read of the whole workstream does not show. */
+/** Adds fields missing in the whole workstream. */
 export const OneAssignment = AssignmentResource.extend({
   phase_id: Uuid.nullable(),
   responsibility: z.enum(namesOf(responsibilityMachine.states)),
@@ -212,7 +212,7 @@ export const Words = z.string().trim().max(4_000)
 export const ShortWords = z.string().trim().max(200)
 export const ExpectedRevision = z.int().optional().describe("Revision that the change was made for; refused when there is a newer one.")
 
-/** Calls that examples are given. */
+/** Setup calls for examples. */
 export const madeWorkstream = { workstream: "workstreams.create" }
 export const ofThatWorkstream = { slug: resultOf("workstream.workstream.slug") }
 

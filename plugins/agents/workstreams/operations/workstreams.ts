@@ -1,4 +1,4 @@
-// Workstreams: created, listed, read, changed, moved through their states, and archived.
+// Operations for workstreams: create, list, read, change, transition, and archive.
 import { z } from "zod"
 import {
   AppError,
