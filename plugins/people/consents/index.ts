@@ -65,7 +65,7 @@ export default definePlugin({
   },
 })
 
-/** Consent and suppression entries for the timeline of a lead. */
+/** Returns a timeline source: consent and suppression entries of a lead. */
 function consentSource(store: Store, ledger: Ledger): LeadTimelineSource {
   return async ({ organization, emails, phones, limit, after }) => {
     const people = [

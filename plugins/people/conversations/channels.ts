@@ -99,8 +99,8 @@ function collectionsOf<const N extends string>(prefix: N) {
 export const collections = { chat_app: collectionsOf("chatapp"), sms: collectionsOf("text") } as const
 
 /**
- * Id of the conversation between a person and a number, also its `session_id`. Different spellings of the person's number have
- * the same id.
+ * Returns the id of the conversation between a person and a number, also its `session_id`. Different spellings of the person's
+ * number have the same id.
  */
 export function conversationId(organization: string, channel: Channel, { number, address }: { number: string; address: string }): string {
   return derivedUuid("conversation", organization, channel, number, personKey(address))

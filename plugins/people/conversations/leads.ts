@@ -16,7 +16,7 @@ export interface SeenPerson {
 export interface LeadDirectory {
   /** Returns the leads of these numbers (E.164), by number. Leaves out unknown numbers. */
   ofAddresses(organization: string, addresses: readonly string[]): Promise<ReadonlyMap<string, LeadOfAddress>>
-  /** IANA zone. Empty if unknown. */
+  /** Returns the IANA zone, or an empty text if unknown. */
   timeZoneOf?(organization: string, address: string): Promise<string>
   /** Returns all numbers of a lead, by its UUID or 22-character reference. Empty for an unknown lead. */
   addressesOf(organization: string, lead: string): Promise<readonly string[]>

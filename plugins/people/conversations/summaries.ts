@@ -63,7 +63,7 @@ export class Summaries {
     })
   }
 
-  /** Newest first. */
+  /** Returns a page of messages, newest first. */
   messages(organization: string, channel: Channel, id: string, request: { limit: number; cursor: string }) {
     return this.#services.pager.page<StoredMessage>({
       collection: this.#services.store.open(collections[channel].messages, organization),

@@ -59,7 +59,7 @@ export interface StoredTemplate extends Document {
 
 type Named = Pick<StoredTemplate, "business_account_id" | "name" | "language">
 
-/** Message templates of a WhatsApp business account, with the last status reported by Meta. */
+/** Returns the id of a stored template of a WhatsApp business account. */
 export function templateId(organization: string, { business_account_id, name, language }: Named): string {
   return derivedUuid("message template", organization, business_account_id, name, language)
 }

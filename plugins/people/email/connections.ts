@@ -106,7 +106,7 @@ export interface Handed {
   readonly handedOver?: () => void
 }
 
-/** Imported late: a command declares the plugin and sends no mail. */
+/** Opens a pool. Imports nodemailer late, because a command declares the plugin and sends no mail. */
 async function openPool(url: string, maxConnections: number) {
   const { createTransport } = await import("nodemailer")
   const transporter = createTransport({

@@ -103,7 +103,7 @@ export function createMailer(senders: Senders, transport: Transport, footer: str
   }
 }
 
-/** Sign-in mail comes from the service itself. */
+/** Returns the sender. Sign-in mail comes from the service itself. */
 async function senderOf(senders: Senders, { category, organization, from_domain }: MailMessage): Promise<Sender> {
   return category === "sign_in" ? senders.service : await senders.senderOf(organization, from_domain)
 }

@@ -41,7 +41,7 @@ async function openComposer() {
   return createTransport({ streamTransport: true, buffer: true, newline: "windows" })
 }
 
-/** The name starts with the time for sorting. The remainder identifies the message. */
+/** Returns a file name. It starts with the time for sorting, and the remainder identifies the message. */
 function fileNameOf(mail: Pick<FinishedMail, "at" | "messageId">): string {
   const time = mail.at.replace(/[^0-9TZ.]/g, "").replace(".", "")
   return `${time}-${createHash("sha256").update(mail.messageId).digest("hex").slice(0, 16)}.eml`

@@ -57,7 +57,7 @@ export function resuming(transport: Transport, { store, work, clock }: PartialDe
   }
 }
 
-/** If some recipients already have the message, a refusal of all others does not count as a failed message. */
+/** Delivers the message. If some recipients already have the message, a refusal of all others does not count as a failed message. */
 async function delivered(deliver: () => Promise<Delivery>, someHaveIt: boolean): Promise<Delivery> {
   try {
     return await deliver()

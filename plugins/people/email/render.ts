@@ -25,7 +25,7 @@ const maxContent = 200_000
 /** Limit in characters of the link search. The search is slow, and senders choose the text. */
 const maxSearched = 10_000
 
-/** `unsubscribeUrl` appears below the footer. */
+/** Renders a mail. `unsubscribeUrl` appears below the footer. */
 export function renderMail(content: MailContent, footer: string, unsubscribeUrl?: string): RenderedMail {
   const heading = oneLine(content.heading)
   const subject = oneLine(content.subject ?? "", 250) || oneLine(content.heading, 250) || footer
@@ -86,7 +86,7 @@ function fill(part: string, values: Readonly<Record<string, string>>): string {
   })
 }
 
-/** Header-safe: replaces line breaks and control characters by a space. */
+/** Returns header-safe text: replaces line breaks and control characters by a space. */
 function oneLine(text: string, length = 500): string {
   return text
     .slice(0, 4 * length)
@@ -121,12 +121,12 @@ function escapeHtml(text: string): string {
   return text.replace(/[&<>"']/g, (character) => entities[character] ?? "")
 }
 
-/** Escaped text with line breaks and without links. */
+/** Returns escaped text with line breaks and without links. */
 function plainHtml(text: string): string {
   return escapeHtml(text).replace(/\r?\n|\r/g, "<br>")
 }
 
-/** Escaped text with line breaks and links. */
+/** Returns escaped text with line breaks and links. */
 export function linkedHtml(text: string): string {
   let html = ""
   let done = 0

@@ -50,7 +50,7 @@ export function smtpTransport(url: string, { clock = systemClock, maxConnections
   }
 }
 
-/** Only a timeout indicates an unresponsive server. An early close proves no hang. */
+/** Returns the outcome of a call. Only a timeout indicates an unresponsive server, an early close does not. */
 function outcomeOf(error: unknown, signal: AbortSignal | undefined): CallOutcome {
   if (signal?.aborted) return signal.reason instanceof AppError && signal.reason.code === "deadline_exceeded" ? "silent" : "unknown"
   const { cause } = error as { cause?: { code?: unknown; responseCode?: unknown } }

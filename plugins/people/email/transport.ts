@@ -77,7 +77,7 @@ function oneLined(headers: FinishedMail["headers"] = {}): Record<string, string>
   return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, value.replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, " ")]))
 }
 
-/** `Auto-Submitted` (RFC 3834) keeps vacation responders from answering. */
+/** Converts a mail to nodemailer's form. `Auto-Submitted` (RFC 3834) keeps vacation responders from answering. */
 export function asNodemailer(mail: FinishedMail): SendMailOptions {
   return {
     from: { ...mail.from },

@@ -40,7 +40,7 @@ export function isAuthenticated({ dmarc, spf, dkim }: Pick<Authentication, "dmar
   return dmarc === "pass" || (dmarc === "none" && (spf === "pass" || dkim === "pass"))
 }
 
-/** The first delivery has the content's own id. */
+/** Returns true if a delivery came before the other. The first delivery has the content's own id. */
 function precedes(one: StoredMail, other: StoredMail): boolean {
   if (one.id === other.id) return false
   if (one.id === one.content_key) return true

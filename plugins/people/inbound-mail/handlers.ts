@@ -42,7 +42,7 @@ export interface ReceivedMail {
   readonly received_at: string
   readonly content: MailContent
   readonly authentication: Authentication
-  /** The original message, with `Return-Path` and `Received` in front. */
+  /** Returns the original message, with `Return-Path` and `Received` in front. */
   raw(): Promise<Uint8Array>
 }
 

@@ -127,7 +127,7 @@ export class Leads {
     }
   }
 
-  /** Returns sightings of a person already covered by an earlier sighting. */
+  /** Commits sightings of different people together. Returns further sightings of the same people. */
   async #together(organization: string, all: readonly Seen[]): Promise<Seen[]> {
     const identities = all.map(identitiesOf)
     const leads = await this.ofIdentities(organization, identities.flat())
@@ -159,8 +159,8 @@ export class Leads {
   }
 
   /**
-   * As `seen`, in the unit of work of a call. Returns the resulting lead. A concurrent call fails with `aborted` or
-   * `already_exists`.
+   * As `seen`, in the unit of work of a call. Returns the resulting lead. Of two concurrent calls, the second fails with
+   * `aborted` or `already_exists`.
    */
   async add(work: UnitOfWork, organization: string, given: Omit<Sighting, "at">): Promise<StoredLead> {
     const identities = identitiesOf(given)
@@ -168,7 +168,7 @@ export class Leads {
     return this.#stageSeen(work, organization, { ...given, at: this.#records.now() }, identities, leads)
   }
 
-  /** `leads`: the leads of the identities, in the same order. */
+  /** Stages a sighting. `leads`: the leads of the identities, in the same order. */
   #stageSeen(
     work: UnitOfWork,
     organization: string,

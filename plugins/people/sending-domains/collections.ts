@@ -4,12 +4,12 @@ import { type Document, defineCollection, derivedUuid, type UnitOfWork } from "#
 export const statuses = ["pending", "active", "failed", "disabled"] as const
 type DomainStatus = (typeof statuses)[number]
 
-/** Id of a domain registration in an organization. */
+/** Returns the id of a domain registration in an organization. */
 export function domainId(organization: string, domain: string): string {
   return derivedUuid("sending domain", organization, domain)
 }
 
-/** Context of the vault for a private key. */
+/** Returns the vault context of a private key. */
 export function sealContext(id: string): string {
   return `sending domain ${id}`
 }

@@ -37,7 +37,7 @@ export class MailKeys {
     return Buffer.from(vault.open(stored.key, keySealContext), "base64")
   }
 
-  /** If several nodes create a key, the first stored key wins. */
+  /** Creates the key. If several nodes create a key, the first stored key wins. */
   async #make() {
     const { store, vault, clock, ids } = this.#services
     const doc = { id, key: vault.seal(randomBytes(32).toString("base64"), keySealContext), created_at: timestamp(clock.now()) }

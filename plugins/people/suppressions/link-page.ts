@@ -12,7 +12,7 @@ export function confirmation(label: string): Html {
   return html`<form method="post"><input type="hidden" name="confirmed" value="page"><button type="submit">${label}</button></form>`
 }
 
-/** The page for an invalid link. */
+/** Returns the page for an invalid link. */
 export function unknownPage(): RouteResponse {
   return linkPage(404, "This link is not valid", html`<p>Open it exactly as it stands in the message.</p>`)
 }

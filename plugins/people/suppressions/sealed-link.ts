@@ -8,7 +8,10 @@ const tagBytes = 16
 /** An address has at most 320 characters. Longer tokens are not decrypted. */
 const maxToken = 1_200
 
-/** Deterministic: the nonce is a MAC of the content. A token is valid for a single purpose. */
+/**
+ * Returns a token. Equal content has the same token, because the nonce is a MAC of the content. A token is valid for a single
+ * purpose.
+ */
 export async function sealLink(keys: MailKeys, purpose: string, plain: Uint8Array): Promise<string> {
   const nonce = createHmac("sha256", await keys.keyFor(`${purpose} nonce`))
     .update(plain)

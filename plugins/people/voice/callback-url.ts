@@ -5,7 +5,7 @@ import { sameSecret, type Vault } from "#core"
 
 export const callbackPath = "/v1/voice/callbacks"
 
-/** Empty if Twilio cannot reach the service by https. */
+/** Returns the callback URL. Empty if Twilio cannot reach the service by https. */
 export function callbackUrl({ vault, base }: { readonly vault: Vault; readonly base: string }, organization: string, id: string): string {
   if (!base.startsWith("https://")) return ""
   return `${base}${callbackPath}/${organization}/${id}/${signatureOf(vault, organization, id)}`

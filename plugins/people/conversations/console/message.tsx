@@ -106,7 +106,7 @@ function File({ of: { file_name, media_type, state, problem, size, url } }: { re
   )
 }
 
-/** The newest reaction of each side. Removed reactions are left out. */
+/** Shows the newest reaction of each side. Removed reactions are left out. */
 function Reactions({ to, among }: { readonly to: Message; readonly among: readonly Message[] }) {
   if (to.provider_message_id === "") return null
   const own = among.filter(({ reaction }) => reaction?.provider_message_id === to.provider_message_id)

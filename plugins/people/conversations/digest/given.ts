@@ -39,8 +39,8 @@ const companies = announced(
 )
 
 /**
- * `texts`: the person's messages, oldest first. `address`: their number. Its country is the default for numbers without a country
- * code.
+ * Returns contact data found in the messages. `texts`: the person's messages, oldest first. `address`: their number. Its country
+ * is the default for numbers without a country code.
  */
 export function givenIn(texts: readonly string[], address: string): Contact {
   const country = parsePhoneNumberFromString(address)?.country

@@ -102,7 +102,10 @@ export class EgressGate {
     return newest ? Date.parse(newest.at) : 0
   }
 
-  /** Chat app only: a person without a message in the last 24 hours receives approved templates only. */
+  /**
+   * Checks the 24-hour window, for the chat app only. A person without a message in the last 24 hours receives approved templates
+   * only.
+   */
   async #window(organization: string, asked: Asked, sinceMs: number): Promise<Finding[]> {
     const { channel, address, template } = asked
     if (channel !== "chat_app") return []

@@ -56,7 +56,7 @@ export function outcomeOfError({ message, details, notTried, retryAfterS }: AppE
   return { kind: "unknown", message }
 }
 
-/** Outcome of a server error. The provider may have accepted the message, with any error code. */
+/** Returns the outcome of a server error. The provider may have accepted the message, with any error code. */
 function serverError(provider: string, status: number, { code, message }: { code: string; message: string }): Outcome {
   return { kind: "unknown", message: `${provider} answered ${status}${code && ` (${code})`}${message && `: ${message}`}` }
 }

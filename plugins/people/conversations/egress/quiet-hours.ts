@@ -87,7 +87,7 @@ function timeIn(timeZone: string, at: number): string {
   return format.format(at)
 }
 
-/** The range crosses midnight if the end is before the start. */
+/** Returns true within the range. The range crosses midnight if the end is before the start. */
 function isWithin(time: string, from: string, until: string): boolean {
   return from <= until ? time >= from && time < until : time >= from || time < until
 }

@@ -202,7 +202,7 @@ export class Sender {
     })
   }
 
-  /** The sending state is not announced. Its outcome is. */
+  /** Stages a live message for a new state, except `sending`. */
   #announce(work: UnitOfWork, { organization, channel, message }: Omit<Sending, "asked">, state: DeliveryState): void {
     if (state === "sending") return
     const told = { session_id: message.conversation_id, message_id: message.id, state }

@@ -57,7 +57,7 @@ export async function fetchMedia(args: FetchArgs): Promise<Fetched> {
   }
 }
 
-/** Hexadecimal. Runs outside the main thread, because files are large. */
+/** Returns hexadecimal. Runs outside the main thread, because files are large. */
 async function sha256(bytes: Uint8Array): Promise<string> {
   return Buffer.from(await subtle.digest("SHA-256", bytes as Uint8Array<ArrayBuffer>)).toString("hex")
 }

@@ -28,7 +28,7 @@ export class OptOutLinks {
     this.#services = services
   }
 
-  /** Deterministic: equal input has the same URL. */
+  /** Returns the URL of a link. Equal input has the same URL. */
   async url({ organization, channel, address, messageId }: OptOutLink): Promise<string> {
     const ids = Buffer.from(`${organization}${messageId ?? noMessage}`.replaceAll("-", ""), "hex")
     const plain = Buffer.concat([ids, Buffer.from([channels.indexOf(channel)]), Buffer.from(address)])

@@ -28,7 +28,7 @@ export class Conversations {
     this.#services = services
   }
 
-  /** Stages a message once. The commit fails with `aborted` if the message enters the conversation concurrently. */
+  /** Stages a message once. A concurrent message in the conversation makes the commit `aborted`. */
   async add(work: UnitOfWork, organization: string, { references, domain, ...given }: NewMessage): Promise<StoredMessage> {
     const messages = this.#services.store.open(MessageCollection, organization)
     const id = given.id ?? derivedUuid("outbound mail", organization, given.message_id)

@@ -38,7 +38,7 @@ export class MailFiles {
     return this.#services.parser.stop()
   }
 
-  /** Expiry of the raw message. */
+  /** Returns the expiry of the raw message, in milliseconds since the epoch. */
   keptUntil({ received_at }: Pick<StoredMail, "received_at">): number {
     return Date.parse(received_at) + this.#services.keepDays * dayMs
   }
@@ -148,7 +148,7 @@ export const readFile = defineRoute({
   },
 })
 
-/** RFC 6266: plain ASCII for old clients, plus the original name. */
+/** Returns a header by RFC 6266: plain ASCII for old clients, plus the original name. */
 function attachmentNamed(fileName: string): string {
   const encoded = encodeURIComponent(fileName).replace(/['()*]/g, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`)
   return `attachment; filename="${fileName.replace(/[^\x20-\x7e]|["\\%]/g, "_")}"; filename*=UTF-8''${encoded}`

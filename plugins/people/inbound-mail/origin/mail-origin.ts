@@ -62,7 +62,7 @@ function isReport({ report, from, headers }: MailContent): boolean {
   )
 }
 
-/** Exchange marks absence notes as generated and references the original message. */
+/** Recognizes absence notes of Exchange. Exchange marks them as generated and references the original message. */
 function isExchangeReply(content: MailContent): boolean {
   if (values(content, "x-ms-exchange-generated-message-source").some((value) => value.includes("mailbox rules agent"))) return true
   const isGenerated = values(content, "auto-submitted").some((value) => value.startsWith("auto-"))
@@ -111,7 +111,7 @@ function isYes(value: string): boolean {
   return !/^(?:no|false|0|none)?$/.test(value)
 }
 
-/** In lower case, without comments and quotes. */
+/** Returns the values of a header in lower case, without comments and quotes. */
 function values(content: MailContent, key: string): string[] {
   return headersOf(content, key).map((value) =>
     value

@@ -189,8 +189,8 @@ const standIn = "quoted"
 const maxLocalPart = 64
 
 /**
- * Adds support for quoted local parts (RFC 5321 section 4.1.2). smtp-server cannot parse them. An atom replaces the quoted text
- * while smtp-server parses the command.
+ * Adds support for quoted local parts (RFC 5321 section 4.1.2). The library smtp-server cannot parse them. An atom replaces the
+ * quoted text while smtp-server parses the command.
  */
 function readQuotedLocalParts(server: SMTPServer, sessionId: string): void {
   const connections = server.connections as unknown as ReadonlySet<Connection>

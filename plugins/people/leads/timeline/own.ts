@@ -11,7 +11,7 @@ import {
 } from "../collections.ts"
 import { type LeadTimelineSource, newestFirst, type TimelineEntry, type TimelineQuery } from "./sources.ts"
 
-/** Find options shared by all sources. */
+/** Returns the find options of a query, for all sources. */
 function findOptions({ limit, after }: Pick<TimelineQuery, "limit" | "after">) {
   return { sort: { at: -1, id: -1 }, limit, ...(after ? { after } : {}) } as const
 }
@@ -34,7 +34,10 @@ export function changeSource(store: Store): LeadTimelineSource {
   }
 }
 
-/** Timeline entry of the first contact. A lead created by a row stores its first contact itself. This saves a document per person. */
+/**
+ * Returns a timeline source of first contacts. A lead created by a row stores its first contact itself. This saves a document per
+ * person.
+ */
 export function beginningSource(store: Store): LeadTimelineSource {
   return async ({ organization, leadIds, limit, after }) => {
     const leads = await store.open(LeadCollection, organization).find({ id: { $in: [...leadIds] } }, { limit: leadIds.length })

@@ -1,5 +1,5 @@
-// Judges a domain's records from the view of a receiving mail server: SPF (RFC 7208), DKIM (RFC 6376), DMARC (RFC 9989). mailauth
-// runs in strict mode, so an accepted record also passes at strict receivers.
+// Judges a domain's records from the view of a receiving mail server: SPF (RFC 7208), DKIM (RFC 6376), DMARC (RFC 9989). The
+// library mailauth runs in strict mode, so an accepted record also passes at strict receivers.
 import type { DNSResolver } from "mailauth"
 import type { Answer, Lookup, RecordType } from "../dns/lookup.ts"
 

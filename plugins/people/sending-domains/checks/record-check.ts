@@ -41,7 +41,7 @@ export interface Fault {
   readonly fix: string
 }
 
-/** `fault`: undefined for a correct record, an Error if DNS did not answer a required question. */
+/** Returns the check of a record. `fault`: undefined for a correct record, an Error if DNS did not answer a required question. */
 export function checkOf(expected: ExpectedRecord, answer: Answer, fault: Fault | Error | undefined): RecordCheck {
   const about = { record: expected.kind, name: expected.name, type: expected.type, expected: expected.value }
   const seen = answer.known

@@ -59,8 +59,8 @@ async function toldBy(server: DnsServer, ask: () => ReturnType<Lookup>): Promise
 }
 
 /**
- * Returns servers with a public or configured address. A zone's owner controls the addresses of its servers, and a private
- * address would lead into the operator's network.
+ * Returns a server for a public or configured address, else an empty list. A zone's owner controls the addresses of its servers.
+ * A private address would lead into the operator's network.
  */
 function reachable(address: string, configured: readonly DnsServer[]): DnsServer[] {
   const own = configured.find((server) => server.address === address)

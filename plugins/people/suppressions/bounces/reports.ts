@@ -147,7 +147,7 @@ function ofQmail(text: string): ReportedRecipient[] {
     })
 }
 
-/** The text repeats each address, with the reason in the indented lines below. */
+/** Reads a bounce of Exim. The text repeats each address, with the reason in the indented lines below. */
 function ofExim({ text, headers }: Pick<MailContent, "text" | "headers">): ReportedRecipient[] {
   const failed = headersOf({ headers }, "x-failed-recipients").flatMap((value) => value.split(","))
   return failed.slice(0, maxRecipients).flatMap((one) => {

@@ -17,7 +17,7 @@ export function statusOf(product: Fields): { status: RegistrationStatus; reasons
   return { status, reasons: status === "rejected" ? reasonsOf(product["errors"]) : [] }
 }
 
-/** Twilio lists codes, or objects with a code and a message. */
+/** Converts Twilio's error list. Its items are codes, or objects with a code and a message. */
 function reasonsOf(errors: Json | undefined): Reason[] {
   const reasons = (Array.isArray(errors) ? errors : []).map((error) => {
     if (!isFields(error)) return { code: textOf(error), message: `Twilio's error ${textOf(error)}.` }

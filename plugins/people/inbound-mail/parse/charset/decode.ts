@@ -39,7 +39,7 @@ function decodeMarked(bytes: Uint8Array): string | undefined {
   return undefined
 }
 
-/** UTF-16 and UTF-32 without a mark, by their label or by the place of zero bytes. */
+/** Decodes UTF-16 and UTF-32 without a mark, by label or by the positions of zero bytes. */
 function decodeWide(bytes: Uint8Array, label: string): string | undefined {
   const sample = bytes.subarray(0, 4_096)
   const lows = [0, 0]

@@ -72,7 +72,7 @@ function whole(text: string): string | undefined {
   return text.includes("\ufffd") ? undefined : text
 }
 
-/** ISO-2022-KR (RFC 1557): Korean between SO and SI. */
+/** Decodes ISO-2022-KR (RFC 1557): Korean between SO and SI. */
 function decodeShifted(bytes: Uint8Array): string {
   const plain: number[] = []
   let shifted = false
@@ -85,7 +85,7 @@ function decodeShifted(bytes: Uint8Array): string {
   return iconv.decode(Buffer.from(plain), "cp949")
 }
 
-/** HZ (RFC 1843): Chinese between ~{ and ~}. */
+/** Decodes HZ (RFC 1843): Chinese between ~{ and ~}. */
 function decodeHz(bytes: Uint8Array): string {
   const text = Buffer.from(bytes)
     .toString("latin1")
