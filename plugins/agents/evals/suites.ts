@@ -179,7 +179,7 @@ export const EvalCases = defineResource()({
 
 export type StoredCase = ItemOf<typeof EvalCases>
 
-/** The cases of a suite, by slug. */
+/** Returns the cases of a suite, by slug. */
 export function casesOf(store: Store, organization: string, suite: string): Promise<StoredCase[]> {
   return store.open(EvalCases.collection, organization).find({ suite_id: suite }, { sort: { slug: 1 }, limit: maxCases })
 }

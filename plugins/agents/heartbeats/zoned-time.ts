@@ -55,7 +55,7 @@ export function minutesLater(zone: string, instant: number, minutes: number, wal
   return dayLater + (minutes - days * 1_440) * minuteMs
 }
 
-/** 1 is Monday, 7 is Sunday (ISO 8601). */
+/** Returns the weekday: 1 is Monday, 7 is Sunday (ISO 8601). */
 export function weekday(wall: WallTime): number {
   return new Date(wall).getUTCDay() || 7
 }

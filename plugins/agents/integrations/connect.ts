@@ -210,7 +210,7 @@ async function rotate(
   return { connection, connectUrl: "", rotated: true }
 }
 
-/** The connection keeps its id, slug and tokens until access is granted again. */
+/** Starts another authorization. The connection keeps its id, slug and tokens until access is granted again. */
 async function authoriseAgain(
   deps: ConnectDeps,
   caller: Caller,

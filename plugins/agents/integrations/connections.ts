@@ -127,7 +127,10 @@ export function isUsedByPipelines({ shared, managed_access }: Pick<Connection, "
   return shared || managed_access === "managed_organizations"
 }
 
-/** Private connections are visible to their connector. An owner sees them too, to be able to end them. */
+/**
+ * Returns the filter of visible connections. Private connections are visible to their connector. An owner sees them too, to be
+ * able to end them.
+ */
 export function visibleTo(caller: Caller): { $or: { shared?: boolean; connected_by?: string }[] } | Record<never, never> {
   return caller.role === "owner" ? {} : { $or: [{ shared: true }, { connected_by: connectorOf(caller) }] }
 }

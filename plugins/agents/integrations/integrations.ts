@@ -139,7 +139,7 @@ export function createIntegrations(deps: IntegrationsDeps): Integrations {
     }
   }
 
-  /** `organization` owns the connection, and `caller` uses it. */
+  /** Calls through a connection. `organization` owns the connection, and `caller` uses it. */
   async function through(
     organization: string,
     caller: string,

@@ -98,7 +98,7 @@ export class Budget {
     return this.#deps.accounts.findLast((account) => account.kind === kind)?.open(organization, id)
   }
 
-  /** If the release fails, the hold is booked as a lost call later. */
+  /** Releases the hold. If the release fails, the hold is booked as a lost call later. */
   async #release(organization: string, call: HeldCall, accounts: readonly Account[]): Promise<void> {
     const { holds, works } = this.#deps
     const release = async (work: UnitOfWork) => {

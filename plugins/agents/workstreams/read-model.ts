@@ -96,7 +96,7 @@ function isCurrent({ status }: StoredDecision): boolean {
   return status === "proposed" || status === "authorized"
 }
 
-/** In order of creation. */
+/** Compares by id, the order of creation. */
 function byId(first: { readonly id: string }, second: { readonly id: string }): number {
   return first.id < second.id ? -1 : 1
 }

@@ -167,7 +167,7 @@ export class Workstreams {
   }
 }
 
-/** An agent acts as itself, even with the key of a user. */
+/** Returns the actor of a caller. An agent acts as itself, even with the key of a user. */
 export function actorOf(caller: Caller): Actor {
   const { user, credential } = caller
   if (callerKind(caller) === "agent") return { actor_id: credential.id, actor_type: "agent" }

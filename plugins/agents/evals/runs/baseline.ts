@@ -29,7 +29,7 @@ export class Baseline {
   #cases = new Map<string, StoredRunCase>()
   #answers = new Map<string, StoredAnswer[]>()
 
-  /** `answers`: the run's answers. Answers judged again are added. */
+  /** `answers`: the run's answers. The baseline adds answers judged again. */
   constructor(deps: RunDeps, now: Try, answers: Map<string, StoredAnswer>) {
     this.#deps = deps
     this.#try = now
@@ -113,7 +113,7 @@ export class Baseline {
     return { baseline, known: [...this.#cases.keys()] }
   }
 
-  /** An answer to a different question is not comparable. */
+  /** Returns true if the question is unchanged. Answers to different questions are not comparable. */
   #isSameQuestion(runCase: StoredRunCase): boolean {
     return this.#cases.get(runCase.slug)?.input === runCase.input && this.#run?.evaluate_artifact === this.#try.run.evaluate_artifact
   }

@@ -17,7 +17,10 @@ export interface Rules {
   readonly maxUnjudged: number
 }
 
-/** `baseline`: the comparable cases, by the same judge. `known`: the slugs of all cases in the last passing run. */
+/**
+ * Returns the report of a run. `baseline`: the comparable cases, by the same judge. `known`: the slugs of all cases in the last
+ * passing run.
+ */
 export function reportOf(
   answers: readonly CaseAnswers[],
   { baseline, known }: { readonly baseline: readonly CaseAnswers[]; readonly known: readonly string[] },

@@ -9,8 +9,8 @@ export interface Interval {
 }
 
 /**
- * Wilson's score interval of a share. Its coverage is correct for small counts, unlike the usual interval (E. B. Wilson 1927,
- * JASA 22; Brown, Cai and DasGupta 2001, doi:10.1214/ss/1009213286). Without trials: 0 to 1.
+ * Returns Wilson's score interval of a share. Its coverage is correct for small counts, unlike the usual interval (E. B. Wilson
+ * 1927, JASA 22; Brown, Cai and DasGupta 2001, doi:10.1214/ss/1009213286). Without trials: 0 to 1.
  */
 export function wilson(passed: number, trials: number): Interval {
   if (trials === 0) return { low: 0, high: 1 }
@@ -28,7 +28,7 @@ export interface Share {
 }
 
 /**
- * Interval of the decrease of a share, from the two Wilson intervals (method 10 of R. G. Newcombe 1998,
+ * Returns the interval of a share's decrease, from the two Wilson intervals (method 10 of R. G. Newcombe 1998,
  * doi:10.1002/(SICI)1097-0258(19980430)17:8<873::AID-SIM779>3.0.CO;2-I). If it lies above 0, the share decreased.
  */
 export function fall(before: Share, now: Share): Interval {

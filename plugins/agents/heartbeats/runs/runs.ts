@@ -87,7 +87,7 @@ export class Runs {
     if (run?.state === "queued" || run?.state === "running") await this.#end(organization, run, interrupted)
   }
 
-  /** The commit fails if another try has started or ended the run. */
+  /** Moves the run to running. The commit fails if another try has started or ended the run. */
   async #begin(organization: string, run: StoredRun, heartbeat: StoredHeartbeat): Promise<StoredRun> {
     const { works, clock, ids } = this.#deps
     const update = { state: "running", started_at: timestamp(clock.now()), begun_by: ids.uuid() } as const

@@ -59,7 +59,7 @@ async function submitEvent(
   return { ok: false, reason: `event_${status}`, message, execution_id }
 }
 
-/** Newest first. */
+/** Returns the selected rows of a dataset, newest first. */
 async function rowsOf(
   datasets: Datasets,
   organization: string,

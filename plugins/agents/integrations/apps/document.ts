@@ -209,7 +209,7 @@ function isHostSuffix(text: string): boolean {
   return /^[a-z0-9.-]+$/.test(text) && !text.startsWith(".") && getDomain(text, { allowPrivateDomains: true }) !== null
 }
 
-/** The text with each placeholder replaced. */
+/** Returns the text with each placeholder replaced. */
 export function filled(text: string, replacement: (name: string) => string): string {
   return text.replace(placeholder, (_, name: string) => replacement(name))
 }

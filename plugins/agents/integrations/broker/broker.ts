@@ -226,12 +226,12 @@ export const endBrokerConnection = defineJob({
   run: ({ payload, deps }) => deps.broker.end(payload),
 })
 
-/** Different from tickets of OAuth. Those open other pages. */
+/** Returns the stored id of a ticket. The prefix separates broker tickets from OAuth tickets, because they open other pages. */
 function ticketId(ticket: string): string {
   return hashed(`broker ${ticket}`)
 }
 
-/** 256 bits. */
+/** Returns 256 random bits. */
 function secret(): string {
   return randomBytes(32).toString("base64url")
 }

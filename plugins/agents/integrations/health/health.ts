@@ -21,7 +21,7 @@ export const unknownHealth: Health = { status: "unknown", reason: "", message: "
 /** Consecutive failures until a temporary error counts as failing. */
 const transientFailures = 2
 
-/** Failing without a check: the authorization server or broker reported the end of access. */
+/** Returns a failing health without a check: the authorization server or broker reported the end of access. */
 export function endedHealth(before: Health, problem: string, at: string): Health {
   const since = before.status === "failing" ? before.since : at
   const message = `${problem}. Connect it again with rotate_credentials.`
@@ -30,7 +30,7 @@ export function endedHealth(before: Health, problem: string, at: string): Health
 
 const silentReason = "authorization_server_silent"
 
-/** Failing without a check: the authorization server did not answer a refresh, so calls are impossible. */
+/** Returns a failing health without a check: the authorization server did not answer a refresh, so calls are impossible. */
 export function silentHealth(before: Health, problem: string, at: string): Health {
   const since = before.status === "failing" ? before.since : at
   const message = `${problem} Check the authorization server. Calls go on by themselves once it answers.`

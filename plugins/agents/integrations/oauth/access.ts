@@ -86,7 +86,10 @@ export class OAuthAccess {
     await Promise.allSettled(this.#flights.values())
   }
 
-  /** One refresh per connection. It outlives the starting call, because its answer may contain the only valid refresh token. */
+  /**
+   * Starts a refresh, or joins the current refresh of the connection. It outlives the starting call, because its answer may
+   * contain the only valid refresh token.
+   */
   #refreshed(granted: Granted, version: number): Promise<AccessToken> {
     const { id } = granted.connection
     const pending = this.#flights.get(id)
@@ -193,7 +196,7 @@ export class OAuthAccess {
       .catch((err: unknown) => log.warn({ err, integration_id: connection.id }, "a failed refresh could not be noted on its connection"))
   }
 
-  /** If another node wrote first, its tokens are used. */
+  /** Stores the answer. If another node wrote first, returns that node's token. */
   async #write(granted: Granted, before: Grant, answer: TokenAnswer): Promise<AccessToken> {
     const grant = this.#deps.grants.next(granted.organization, granted.connection.id, before, answer)
     const isStored = await this.#kept.write(granted, before, grant)

@@ -258,7 +258,7 @@ export class Authorizations {
 type AppPlace = Pick<Authorization, "organization" | "app" | "own_app">
 
 /**
- * Each app has its own redirect URI. The URI of an organization's own app contains the organization. An authorization server's
+ * Returns an app's own redirect URI. The URI of an organization's own app contains the organization. An authorization server's
  * answer therefore counts for its own app only.
  */
 export function redirectUri(publicUrl: PublicUrl, { organization, app, own_app }: AppPlace): string {
@@ -276,12 +276,12 @@ function isPlaceOf(place: AppPlace, { organization, app }: CallbackPlace): boole
   return place.app === app && organization === (place.own_app ? place.organization : undefined)
 }
 
-/** 256 bits. */
+/** Returns 256 random bits. */
 function secret(): string {
   return randomBytes(32).toString("base64url")
 }
 
-/** One cookie per state, so authorizations in two tabs do not conflict. */
+/** Returns a cookie name per state, so authorizations in two tabs do not conflict. */
 function cookieName(stateId: string): string {
   return `millrace_oauth_${stateId.slice(0, 16)}`
 }

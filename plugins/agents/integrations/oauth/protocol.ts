@@ -223,7 +223,7 @@ function serverOf({ issuer, authorization_endpoint, token_endpoint, revocation_e
   }
 }
 
-/** Without a declared issuer `iss` has no meaning. The separate redirect URI of each app identifies the server. */
+/** Removes `iss` if the app declares no issuer. The separate redirect URI of each app identifies the server. */
 function responseOf({ issuer }: OAuthProvider, params: URLSearchParams): URLSearchParams {
   const parameters = new URLSearchParams(params)
   if (issuer === undefined) parameters.delete("iss")
@@ -240,7 +240,7 @@ function plainCode(text: string): string {
   return text.replaceAll(/[^\x20-\x7e]/g, " ").slice(0, 200)
 }
 
-/** Without a cause: the library's causes contain codes and answers, and these must not be logged. */
+/** Returns the error without a cause. The library's causes contain codes and answers, and these must not be logged. */
 function failed({ token_endpoint }: OAuthProvider, problem: string): AppError {
   const { origin } = new URL(token_endpoint)
   return new AppError("unavailable", `The authorization server ${origin} cannot be used now: ${problem}.`, {

@@ -59,8 +59,8 @@ export class Revocation {
   }
 
   /**
-   * If a revocation ends all grants of an account, skips it while any connection has a grant of the client. The account of each
-   * grant is unknown.
+   * Revokes tokens. If a revocation ends all grants of an account, skips it while any connection has a grant of the client. The
+   * account of each grant is unknown.
    */
   async revoke(organization: string, jobId: string, { sealed, client_id, ...ref }: z.output<typeof Payload>, log: Logger): Promise<void> {
     const { vault, apps, clients, protocol, grants } = this.#deps

@@ -110,7 +110,7 @@ async function finish(request: RouteRequest, { flow, links }: FinishDeps): Promi
   }
 }
 
-/** Path of the public URL. It may precede the service's own path. */
+/** Returns the cookie's path. The public URL may have a path before the service's own. */
 function cookiePath(publicUrl: PublicUrlOf): string {
   return new URL(`${publicUrl()}${oauthPath}`).pathname
 }

@@ -68,7 +68,7 @@ function objectOf(text: string): Record<string, unknown> | undefined {
   return isRecord(value) ? value : undefined
 }
 
-/** Some vendors answer with a form, the format of early drafts of OAuth 2. */
+/** Parses a form. Some vendors answer in this format of early OAuth 2 drafts. */
 function formOf(text: string, contentType: string): Record<string, unknown> | undefined {
   if (!/^\s*(?:application\/x-www-form-urlencoded|text\/plain)\b/i.test(contentType) || !/(?:^|&)(?:access_token|error)=/.test(text))
     return undefined

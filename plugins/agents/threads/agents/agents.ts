@@ -21,7 +21,7 @@ import { generateAgentSecret } from "./signature.ts"
 export const agentProtocols = ["chat_completions", "webhook", "model"] as const
 export type AgentProtocol = (typeof agentProtocols)[number]
 
-/** Context of the vault for an agent's secret. */
+/** Returns the vault context of an agent's secret. */
 export function agentSecretContext(agentId: string): string {
   return `agent ${agentId}`
 }

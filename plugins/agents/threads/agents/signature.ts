@@ -11,13 +11,13 @@ export function generateAgentSecret(): string {
   return `whsec_${randomBytes(32).toString("base64")}`
 }
 
-/** `now` in milliseconds since the epoch. */
+/** Returns the signature headers of a body. `now`: milliseconds since the epoch. */
 export function signedHeaders(secret: string, body: string, now: number): Record<string, string> {
   const time = String(Math.floor(now / 1_000))
   return { [timestampHeader]: time, [signatureHeader]: signatureOf(secret, time, body) }
 }
 
-/** Header names are in lower case. Returns false for a wrong signature, or a time more than five minutes off. */
+/** Returns false for a wrong signature, or a time more than five minutes off. `headers`: names in lower case. */
 export function isSigned(secret: string, headers: Readonly<Record<string, string>>, body: string, now: number): boolean {
   const time = headers[timestampHeader.toLowerCase()] ?? ""
   const value = headers[signatureHeader.toLowerCase()] ?? ""
