@@ -140,7 +140,7 @@ function millicents(value: number): string {
   return `${Math.ceil(value).toLocaleString("en-US")} millicents`
 }
 
-/** A safe value: an English token has about four bytes, tokens of other scripts have fewer. */
+/** Low on purpose, so estimates are upper bounds. An English token has about four bytes, tokens of other scripts have fewer. */
 export const bytesPerToken = 2
 
 /** Returns millicents. */
