@@ -3,11 +3,11 @@ import { type Document, defineCollection } from "#core"
 
 export const pageStatuses = ["draft", "published", "archived"] as const
 
-/** A change of a page's weights. They decide the variant of a visitor. */
+/** A change of a page's weights. Weights decide the variant of a visitor. */
 export interface WeightChange extends Document {
   page_id: string
   at: string
-  /** Weights by key of the variant. */
+  /** Weights by variant key. */
   before: Record<string, number>
   after: Record<string, number>
 }

@@ -1,5 +1,5 @@
-// Pages: the artifacts that forms and experiments live on. Kept, published and served here; where their forms and events
-// go is said by the plugins that take them.
+// Pages: HTML artifacts for forms and experiments. This plugin stores, publishes and serves them.
+// Other plugins declare the targets of forms and events.
 import { definePlugin } from "#core"
 import { WeightChangesCollection } from "./collections.ts"
 import { listPages, publishPage, unpublishPage } from "./operations/pages.ts"

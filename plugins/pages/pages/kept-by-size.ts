@@ -1,13 +1,13 @@
-// A cache of pages, bounded by how much text it holds rather than by how many: a page may be one line or most of a
-// megabyte. What was asked for longest ago goes first.
+// A cache bounded by text size instead of entry count: a page may be one line or most of a megabyte. Evicts the least recently
+// used.
 
-/** Of all that a cache holds: at most 64 MB, in two bytes each. */
+/** Bound of the whole cache: 64 MB, at two bytes per character. */
 const maxCharacters = 32 << 20
-/** About what an entry takes beside its text. */
+/** Estimated overhead of an entry, in characters. */
 const entryCharacters = 256
 
 export class KeptBySize<T> {
-  /** The one asked for last is at the end. */
+  /** The most recently used entry is last. */
   readonly #kept = new Map<string, T>()
   readonly #charactersOf: (value: T) => number
   #characters = 0

@@ -1,23 +1,23 @@
-// Reads the fields that the page's own forms send, out of the page's HTML. Pure.
+// Reads the fields of the page's own forms from its HTML. Pure.
 import { isOwn } from "./serving/html.ts"
 import { type Tag, tagsOf } from "./serving/tags.ts"
 
 export interface FormField {
-  /** As the browser sends it; "" for a field that no browser sends. */
+  /** Field name sent by the browser; "" for a field that no browser sends. */
   readonly name: string
-  /** Names an unnamed field for the page's author: its id, placeholder or type. */
+  /** Label of an unnamed field in warnings for the author: its id, placeholder or type. */
   readonly label: string
   readonly isFile: boolean
 }
 
 export interface OwnForms {
   readonly fields: readonly FormField[]
-  /** True if a form has the encoding text/plain, which no program can read reliably. */
+  /** True if a form has the encoding text/plain. No program can read it reliably. */
   readonly isPlain: boolean
 }
 
 const controls: ReadonlySet<string> = new Set(["input", "select", "textarea", "button"])
-/** Types of controls that carry no answer of the visitor. */
+/** Types of controls without an answer of the visitor. */
 const buttons: ReadonlySet<string> = new Set(["submit", "reset", "button", "image", "hidden"])
 
 /** Returns the fields of all forms that belong to the page, or undefined if no form does. */
@@ -42,7 +42,7 @@ export function ownForms(html: string): OwnForms | undefined {
     }
   }
   if (!isFound) return undefined
-  // A control with a `form` attribute may stand anywhere in the page.
+  // A control with a `form` attribute may be anywhere in the page.
   const own = fields.filter(({ form }) => form === undefined || ids.has(form))
   return { fields: own.map(({ field }) => field), isPlain }
 }

@@ -1,5 +1,6 @@
-// What a reader sees of a page, as text: headings, paragraphs, links, buttons and fields, without anything that names the
-// variant (scripts, hidden fields, attributes). parse5 is built for hostile HTML; the tree is walked without recursion.
+// Extracts the visible text of a page: headings, paragraphs, links, buttons and fields. Scripts, hidden fields and attributes
+// could
+// identify the variant and are left out. parse5 handles hostile HTML, and the tree walk has no recursion.
 import { type DefaultTreeAdapterTypes, parse } from "parse5"
 
 type Node = DefaultTreeAdapterTypes.Node
@@ -14,7 +15,7 @@ const blocks = new Set(
 )
 const headings = /^h[1-6]$/
 
-/** At most 20,000 characters. */
+/** Returns at most 20,000 characters. */
 export function pageText(html: string): string {
   let text = ""
   const say = (more: string) => {
@@ -34,7 +35,7 @@ export function pageText(html: string): string {
     .slice(0, maxCharacters)
 }
 
-/** Children, with the text that goes before and after them. */
+/** Returns the children, with the text before and after them. */
 function partsOf(element: Element): (Node | string)[] {
   const { tagName = "", childNodes } = element
   if (unseen.has(tagName) || isHidden(element)) return []

@@ -29,7 +29,7 @@ const Variants = z
   })
   .refine((variants) => variants.length === 0 || variants.some(({ weight }) => weight > 0), "at least one variant needs a weight above 0")
 
-/** Fields that no document stores. */
+/** Response fields without a stored counterpart. */
 interface Unstored {
   url?: never
   warnings?: never
@@ -40,7 +40,7 @@ export const PageResource = defineResource<Unstored>()({
   plural: "pages",
   title: "Page",
   path: "/v1/pages",
-  // A version of each revision would hold all HTML of the page.
+  // A version of each revision would store all HTML of the page.
   history: false,
   collection: { name: "pages", times: ["published_at"] },
   access: { read: { scope: "pages:read", role: "guest" }, write: { scope: "pages:write", role: "member" } },
@@ -95,10 +95,10 @@ export const PagesCollection = PageResource.collection
 export type StoredPage = ItemOf<typeof PageResource>
 export type Variant = StoredPage["variants"][number]
 
-/** Invalidation topic; announced with `<organization id>/<page id>` when a page changes. */
+/** Invalidation topic. A change of a page publishes `<organization id>/<page id>`. */
 export const pagesTopic = "pages"
 
-/** Stages the news of a changed page. New weights are part of the change itself, so no other time has them. */
+/** Stages the announcement of a changed page. New weights are part of the change itself, so they apply from exactly that time. */
 export function stageNews(
   invalidation: CacheInvalidation,
   work: UnitOfWork,

@@ -1,5 +1,6 @@
-// The pages of an organization, and whether one is published: asked for every event that a public page sends, and so
-// kept in memory until the page changes.
+// Pages of an organization and their publication state. Each event of a public page reads the state, so it is cached until the
+// page
+// changes.
 import {
   AppError,
   allKeys,
@@ -26,17 +27,17 @@ export type PublishHook = (work: UnitOfWork, organization: { id: string; slug: s
 export const PublishHooks = defineExtensionPoint<PublishHook>({ id: "pages.publish-hooks" })
 
 export interface Pages {
-  /** By UUID or slug. */
+  /** Finds a page by UUID or slug. */
   get(organization: string, idOrSlug: string): Promise<StoredPage | undefined>
-  /** As `get`; throws `not_found`. */
+  /** Like `get`, but throws `not_found` if the page is missing. */
   require(organization: string, idOrSlug: string): Promise<StoredPage>
   published(organization: string, artifactId: string): Promise<boolean>
-  /** The published page of a slug, from memory where it is known; for serving. */
+  /** Returns the published page of a slug, from the cache if possible. For serving. */
   servable(organization: string, slug: string): Promise<StoredPage | undefined>
-  /** Stages a change made for the page as read; one made meanwhile has the commit `aborted`. */
+  /** Stages a change of the page as read. After a concurrent change the commit fails with `aborted`. */
   update(work: UnitOfWork, organization: string, page: StoredPage, change: PageChange): StoredPage
   publish(work: UnitOfWork, organization: { id: string; slug: string }, page: StoredPage): Promise<StoredPage>
-  /** How the weights of its variants changed after a time (milliseconds since the epoch), oldest first. */
+  /** Returns changes of the variants' weights after a time (milliseconds since the epoch), oldest first. */
   weightChanges(organization: string, pageId: string, after: number): Promise<WeightChange[]>
 }
 
@@ -48,12 +49,12 @@ export const pagesNeeds = { store: Store, invalidation: CacheInvalidation, clock
 
 export function createPages({ store, invalidation, clock, hooks }: Deps<typeof pagesNeeds>): Pages {
   const servedHosts = new Map<string, boolean>()
-  /** Published pages by organization and slug, whole. */
+  /** Whole published pages, by organization and slug. */
   const servable = new KeptBySize<StoredPage>(({ variants }) => variants.reduce((sum, { html }) => sum + html.length, 0))
   let generation = 0
   invalidation.onChange(pagesTopic, (key) => {
     generation++
-    // A page is seldom changed and its slug never; which slug the id has is not worth keeping.
+    // Pages seldom change, so the cache is cleared instead of mapping ids to slugs.
     servable.clear()
     if (key === allKeys) servedHosts.clear()
     else servedHosts.delete(key)
@@ -79,7 +80,7 @@ export function createPages({ store, invalidation, clock, hooks }: Deps<typeof p
       const before = generation
       const page = await store.open(PagesCollection, organization).get(artifactId)
       const published = page?.status === "published"
-      // Pages that are not there are not kept: anyone may ask for any id.
+      // Missing pages are not cached: anyone may request any id.
       if (page && before === generation) {
         if (servedHosts.size >= maxKnown) servedHosts.clear()
         servedHosts.set(key, published)

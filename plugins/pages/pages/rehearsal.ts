@@ -1,4 +1,4 @@
-// The page of a rehearsal: what a pipeline that is owned by a page is rehearsed with.
+// Creates a published page for rehearsals of pipelines owned by a page.
 import type { RehearsalContext } from "#core/engine"
 import { publishPage } from "./operations/pages.ts"
 import { PageResource } from "./page.ts"

@@ -1,4 +1,4 @@
-// What an operator can set about serving pages.
+// Operator settings for serving pages.
 import { z } from "zod"
 
 export const PageSettings = z.strictObject({

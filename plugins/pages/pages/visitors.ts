@@ -1,6 +1,6 @@
-// Who a visitor is, without keeping who: an id made of organization, page origin, address and agent under a salt that is
-// generated each day and gone two days later, so that nobody can go back from the id. A session that is open when the
-// salt changes keeps its id. With the cookie configured, the id is the cookie's and lives longer.
+// Visitor ids without stored identities. An id is a hash of organization, page origin, address and user agent under a daily salt.
+// The salt is deleted after two days, so the id cannot be reversed. A session open at a change of the salt keeps its id.
+// With the cookie configured, the id is the cookie's and lasts longer.
 import { createHmac, randomBytes } from "node:crypto"
 import {
   Clock,
@@ -31,54 +31,54 @@ export const SaltsCollection = defineCollection<SaltDocument>()({
   sealed: ({ id, sealed }) => [{ path: "sealed", sealed, context: saltContext(id) }],
 })
 
-/** What the salt of a day is sealed with. */
+/** Sealing context of a day's salt. */
 function saltContext(day: string): string {
   return `page visitors ${day}`
 }
 
 export interface Visit {
   readonly organization: string
-  /** Where pages are served from. */
+  /** Origin of published pages. */
   readonly origin: string
   readonly address: string
   readonly agent: string
 }
 
-/** The session that a page is shown in. */
+/** The session in which a page is served. */
 export interface ShownSession {
   readonly id: string
-  /** What brought the visitor, of what the session's pages said so far; blank where none did. */
+  /** Campaign from the session's earlier pages; blank if they had no campaign. */
   readonly campaign: Readonly<Record<string, string>>
-  /** None is open: it begins with the page's first event, and has this id when that comes soon. */
+  /** No session is open. The session begins with the page's first event, and gets this id if the event arrives soon. */
   readonly begins: boolean
 }
 
-/** Who was shown what, as a page's envelope says. */
+/** Visitor, session and variant in a page's envelope. */
 export interface Shown {
   readonly organization: string
   readonly page: string
-  /** Empty where none was said; so are the session and the variant. */
+  /** Empty if the page has no visitor; session and variant likewise. */
   readonly visitor: string
   readonly session: string
   readonly variant: string
 }
 
-/** What the session store knows of visits. */
+/** Session data from the session store. */
 export interface VisitorSessions {
   isOpen(organization: string, visitor: string): Promise<boolean>
   shown(organization: string, visitor: string): Promise<ShownSession>
 }
 
 export interface Visitors {
-  /** The id without a cookie: of the day before while its session is open, else of today. */
+  /** Returns the id without a cookie: yesterday's id while its session is open, otherwise today's id. */
   of(visit: Visit): Promise<string>
-  /** Undefined where nobody keeps sessions. */
+  /** Returns undefined if no session store is registered. */
   session(organization: string, visitor: string): Promise<ShownSession | undefined>
-  /** Shows later, to this service only, that it said who was shown what; good for a day. */
+  /** Returns a proof that this service served the page with these values. Only this service can check it. Valid for a day. */
   prove(shown: Shown, begins: boolean): string
-  /** Undefined where it did not. */
+  /** Returns undefined if the proof is invalid. */
   proven(shown: Shown, proof: string): { readonly begins: boolean; readonly ageMs: number } | undefined
-  /** To be called while services are created; without it no session is open. */
+  /** Registers the session store. Call it while services are created; without a store no session is open. */
   keepSessions(sessions: VisitorSessions): void
 }
 
@@ -133,7 +133,7 @@ export function createVisitors(deps: Deps<typeof visitorsNeeds>): Visitors {
     },
     proven(visit, proof) {
       const [stamp = "", proofText = ""] = proof.split(".", 2)
-      // The minute that it was given in, from its beginning: never younger than it is.
+      // The proof contains the start of its minute, so a page is never younger than its computed age.
       const ageMs = clock.now() - Number.parseInt(stamp.slice(1), 36) * minuteMs
       return sameBytes(proofText, mac(visit, stamp)) && ageMs > -minuteMs && ageMs < dayMs
         ? { begins: stamp.startsWith("b"), ageMs }
@@ -149,7 +149,7 @@ function dayOf(now: number): string {
   return timestamp(now).slice(0, 10)
 }
 
-/** Generated once for all nodes: of two that generate at the same time the first stays. */
+/** Generated once for all nodes. If two nodes generate a salt at the same time, the first salt stays. */
 async function loadSalt({ store, works, vault }: { store: Store; works: UnitsOfWork; vault: Vault }, day: string): Promise<Buffer> {
   const kept = () => store.open(SaltsCollection).get(day)
   const context = saltContext(day)

@@ -1,4 +1,4 @@
-// Problems of a page that do not stop its publication but lose events or entries of visitors.
+// Warnings about a page that do not stop its publication but lose events or entries of visitors.
 
 import { type FormField, ownForms } from "./own-fields.ts"
 import type { StoredPage } from "./page.ts"
@@ -11,7 +11,7 @@ interface VariantForms {
   readonly isPlain: boolean
 }
 
-/** Returns the problems of a draft too, so that its author reads them before the publication. An archived page has none. */
+/** Also checks drafts, so the author reads the warnings before the publication. An archived page has no warnings. */
 export async function warningsOf(parts: PageParts, organization: Owner, page: StoredPage): Promise<string[]> {
   if (page.status === "archived") return []
   const own = markupWarnings(page)
@@ -26,7 +26,7 @@ export async function warningsOf(parts: PageParts, organization: Owner, page: St
   return [...own, ...connection, ...unnamed(withForms), ...plain(withForms), ...files(withForms), ...names(withForms, parts)]
 }
 
-/** What its own markup does to the page's events. */
+/** Effects of the page's own markup on its events. */
 function markupWarnings({ variants }: StoredPage): string[] {
   const policies: string[] = []
   const saved: string[] = []
@@ -81,7 +81,7 @@ function files(withForms: readonly VariantForms[]): string[] {
 
 function names(withForms: readonly VariantForms[], parts: PageParts): string[] {
   return withForms.flatMap(({ key, fields }) => {
-    // What the form says of the visit is not a column.
+    // Envelope fields are not columns.
     const inputs = fields.map(({ name }) => name).filter((name) => name !== "" && !name.startsWith("_envelope."))
     const list = listed(inputs.flatMap((name) => withProblem(name, parts.problemOfField(name))))
     if (list === "") return []

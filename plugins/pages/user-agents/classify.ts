@@ -1,5 +1,5 @@
-// Device, browser family and in-app container from a User-Agent. Coarse on purpose;
-// "" means no signal. Results are remembered, since few agents make most of the traffic.
+// Classifies a User-Agent by device, browser family and in-app browser. Coarse on purpose; "" means no signal.
+// Results are cached, since few agents make most of the traffic.
 import { noUserAgent, type UserAgentClass } from "#core/engine"
 import { deviceOf } from "./device.ts"
 import { anyOf, firstOf, inAppOf, type Rule } from "./in-app.ts"
@@ -7,12 +7,12 @@ import { anyOf, firstOf, inAppOf, type Rule } from "./in-app.ts"
 const maxRemembered = 4_096
 const remembered = new Map<string, UserAgentClass>()
 
-/** Device type, browser and in-app browser of a `User-Agent` header. */
+/** Returns device type, browser and in-app browser of a `User-Agent` header. */
 export function classifyUserAgent(agent: string): UserAgentClass {
   if (agent === "") return noUserAgent
   const cached = remembered.get(agent)
   if (cached) return cached
-  // Beyond any honest length the text is only there to cost time.
+  // No honest agent is longer. The cut bounds the time of matching.
   const text = agent.slice(0, 1_024)
   const classified = { device_type: deviceOf(text), browser: browserOf(text), in_app: inAppOf(text) }
   if (remembered.size >= maxRemembered) remembered.clear()
@@ -20,10 +20,10 @@ export function classifyUserAgent(agent: string): UserAgentClass {
   return classified
 }
 
-// The coarse browser family of a User-Agent. Browsers built upon another's engine
-// carry its marks as well, and are looked for first; a webview's family is its engine's.
+// Coarse browser families. A browser built on another browser's engine also carries its tokens, so derived browsers come first. A
+// webview has the family of its engine.
 
-/** Browsers with a name of their own upon Chromium's engine, WebKit, Gecko or none of these, by the words that they sign with. */
+/** Browsers with their own name on Chromium, WebKit, Gecko or another engine, by their tokens. */
 const pattern = anyOf(`
   YaBrowser Yowser YaApp_ YandexSearch UCWEB UCTurbo Vivaldi/ MetaSr Maxthon MxNitro MSIE Trident/
   Whale/ Silk/ Puffin/ DuckDuckGo/ Ddg/ Brave/ Brave_Chrome/ Electron/ Quark/ Kiwi/ AlohaBrowser Ecosia Cake/ Via/ Lightning/
@@ -41,7 +41,7 @@ const pattern = anyOf(`
   AOLShield AOL/ AOL_ Elements_Browser ValveSteam Valve_Steam Espial Vewd SurfBrowser QuickLook
 `)
 
-/** A product that calls itself a browser, by any name: `MiuiBrowser/`, `Mint Browser/`; not an app's webview that says so. */
+/** Products with `Browser` in their name (`MiuiBrowser/`, `Mint Browser/`), except webviews of apps. */
 const selfNamed = /(?<!\bInApp|\bin-app-|Samsung)Browser(?:[_ ]?[A-Za-z]{0,9})?\/\d|\bUBrowser\b|QQBrowser|baidubrowser/i
 
 const browsers: readonly Rule[] = [
@@ -55,7 +55,7 @@ const browsers: readonly Rule[] = [
     /Firefox|\bFxiOS\/|\bFocus\/|\bKlar\/|\bFennec\/|\b(?:Namoroka|Shiretoko|Minefield|GranParadiso|BonEcho)\/|\((?:Mobile|Tablet); rv:/,
   ],
   ["chrome", /Chrome ?\/|\bCriOS\/|\bChromium[/_ ]|\bCrMo\//i],
-  // The old Android browser, BlackBerry's and Nokia's: WebKit with Safari's mark, without Chrome's.
+  // The old browsers of Android, BlackBerry and Nokia: WebKit with Safari's token, without Chrome's.
   ["other", /\bAndroid\b|\bLinux; U; Adr\b|\bBlackBerry|\bNokia/],
   [
     "safari",
@@ -63,7 +63,7 @@ const browsers: readonly Rule[] = [
   ],
 ]
 
-/** "other" is a browser without a family of its own here, or a program that is not a browser. */
+/** "other" means a browser without its own family here, or a program other than a browser. */
 function browserOf(agent: string): string {
   return firstOf(browsers, agent) || "other"
 }

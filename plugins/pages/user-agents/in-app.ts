@@ -1,7 +1,8 @@
-// Which app's webview a User-Agent is of, by the app's own mark. "" is a browser of its own; or a webview that does not
-// say whose, so they have no name.
+// Detects an app's webview by the app's own token. "" means a standalone browser, or a webview without an app name.
 
-/** Apps sign their webviews; order matters where an app embeds another's marks (Instagram, Messenger and Threads carry Facebook's). */
+/**
+ * Tokens of apps. Order matters if an app also carries another app's token (Instagram, Messenger and Threads carry Facebook's).
+ */
 const apps: readonly Rule[] = [
   ["instagram", /\bInstagram\b/],
   ["threads", /\bBarcelona \d/],
@@ -83,7 +84,7 @@ const apps: readonly Rule[] = [
   ["xing", /\bXING\b/],
 ]
 
-/** What fetches a page to show a preview of it, and signs with an app's name, is not a webview. */
+/** Preview fetchers carry an app's name but are not webviews. */
 const fetcher = /(?<!cu)bot(?:\b|\/)|crawler|spider|externalhit/i
 
 export function inAppOf(agent: string): string {
@@ -92,12 +93,12 @@ export function inAppOf(agent: string): string {
 
 export type Rule = readonly [name: string, pattern: RegExp]
 
-/** Small ordered tables of patterns: the first that matches decides. */
+/** Ordered pattern tables: the first match wins. */
 export function firstOf(rules: readonly Rule[], text: string): string {
   return rules.find(([, pattern]) => pattern.test(text))?.[0] ?? ""
 }
 
-/** Finds any of the names, which stand one after another with spaces between (`_` for a space within one); not inside a longer word. */
+/** Matches any of the names, separated by spaces (`_` stands for a space within a name). Ignores matches inside longer words. */
 export function anyOf(names: string, flags = "i"): RegExp {
   const parts = names
     .trim()

@@ -1,4 +1,4 @@
-// Tells device, browser and in-app browser by the User-Agent of a request; the engine stamps them on what it stores.
+// Classifies the User-Agent of a request. The engine stamps device, browser and in-app browser on stored events.
 import { z } from "zod"
 import { definePlugin } from "#core"
 import { UserAgents } from "#core/engine"

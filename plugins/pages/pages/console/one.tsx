@@ -1,4 +1,4 @@
-// One page: pictures of its variants, where it is, what is wrong with it, and what can be done with it.
+// Screen of one page: pictures of its variants, its address, its warnings and its actions.
 import {
   Answered,
   Copy,

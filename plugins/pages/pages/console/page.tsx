@@ -1,4 +1,4 @@
-// A page as the screens show it.
+// Page type and status badge for the screens.
 import { Badge, type Output, type Tone } from "#console"
 
 export type Page = Output<"pages.get">

@@ -1,15 +1,16 @@
-// Pictures of a page's variants, of any width. A page is a stranger's script, which runs in a browser of its own and never
-// in the console: what is shown here is an image.
+// Pictures of a page's variants, at any width. A page may contain foreign scripts, so it runs in a separate browser and never in
+// the
+// console. The console shows an image.
 import { useSignal } from "@preact/signals"
 import { useEffect } from "preact/hooks"
 import { Answered, FilterBar, inBackground, mayCall, Nothing, Problem, query, SameAs, useAnswer, useSubmit } from "#console"
 import type { Page } from "./page.tsx"
 
-/** Phone, tablet, desktop. */
+/** Phone, tablet and desktop widths in pixels. */
 const widths = ["360", "768", "1280"]
 const everyMs = 700
 
-/** Jobs of pictures that were taken while this page of the browser is open, by revision, variant and width. */
+/** Screenshot jobs since the browser loaded the console, by revision, variant and width. */
 const taken = new Map<string, string>()
 
 export function Preview({ page }: { readonly page: Page }) {

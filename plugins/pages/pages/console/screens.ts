@@ -1,4 +1,4 @@
-// Pages: the list, and one with pictures of its variants.
+// Screens of pages: the list, and one page with pictures of its variants.
 import type { Contribution } from "#console"
 
 export default {

@@ -1,14 +1,17 @@
-// Where a visit comes from, as its address says: utm_* and the click ids of ad networks. Pure.
+// Reads the campaign of a visit from its URL: utm_* and the click ids of ad networks. Pure.
 import type { PageEnvelope } from "#core/engine"
 
 const utm = ["utm_source", "utm_medium", "utm_campaign", "utm_term", "utm_content"] as const
 
-/** In the order in which they count where several are there. */
+/** In order of precedence. */
 const clickIds = ["gclid", "gbraid", "wbraid", "dclid", "fbclid", "msclkid", "ttclid", "twclid", "li_fat_id", "epik", "rdt_cid", "sccid"]
 
 const campaignFields = [...utm, "click_id", "click_id_type"] as const
 
-/** The campaign that a page says: its address's, or else the session's, as far as either has one. */
+/**
+ * Returns the session's campaign if the envelope has none of its own. Otherwise returns no fields, so the envelope's campaign
+ * counts.
+ */
 export function campaignOr(envelope: Partial<PageEnvelope>, session: Readonly<Record<string, string>> = {}): Partial<PageEnvelope> {
   if (campaignFields.some((name) => envelope[name])) return {}
   return Object.fromEntries(campaignFields.flatMap((name) => (session[name] ? [[name, session[name]]] : [])))

@@ -1,6 +1,6 @@
-// POST /p/{org}/{page}: a form of the page, sent by a browser with or without scripts, or by a script of its own. The
-// event goes to the newest pipeline that captures the page's records, through the same path as any, and says which page
-// it is of; a browser that navigated is sent on to the page's thank-you anchor unless the pipeline answers for itself.
+// POST /p/{org}/{page}: a form of the page, sent by a browser with or without scripts, or by a script of the page.
+// The event goes to the page's newest record capture pipeline, by the usual path, with the page in its envelope.
+// A browser navigation is redirected to the page's thank-you anchor, unless the pipeline has its own reply.
 import { AppError, isRecord, type PublicUrl, parsedJson, type RouteRequest, type RouteResponse } from "#core"
 import { type FormFields, isJsonText, type PipelineEngine, type ReceivedFile, readForm } from "#core/engine"
 import type { PageParts } from "./parts.ts"
@@ -20,7 +20,7 @@ type PipelineAnswer = Awaited<ReturnType<PipelineEngine["receive"]>>
 
 const unconnected = "This form is not connected yet, so nothing was sent. Please tell the page's owner."
 const unkept = "Something went wrong, and nothing was saved. Please tell the page's owner if it happens again."
-/** Reasons that only the page's owner can mend: a fault of the pipeline, or a missing field of the form. */
+/** Reasons that only the page's owner can fix: a fault of the pipeline, or a missing field of the form. */
 const ofOwner = /^(?:event_not_storable|event_refused|reply_refused|transform_\w+)$/
 const unaccepted = "This page cannot accept the form, and a retry would fail as well. Please tell the page's owner."
 
@@ -48,7 +48,7 @@ export async function takeForm(deps: FormDeps, request: RouteRequest): Promise<R
   return { status: answer.status, headers: { "Cache-Control": "no-store", ...answer.headers }, body: answer.body }
 }
 
-/** Undefined where no active pipeline takes the page's forms. */
+/** Returns undefined if no active pipeline receives the page's forms. */
 async function deliver(deps: FormDeps, request: RouteRequest, page: PublicPage, submitted: PageBody): Promise<PipelineAnswer | undefined> {
   const endpoint = await deps.parts.formTarget(page.organization, page.page)
   if (endpoint === undefined) return undefined
@@ -63,21 +63,24 @@ async function deliver(deps: FormDeps, request: RouteRequest, page: PublicPage, 
       receivedAt: deps.now(),
     })
   } catch (error) {
-    // Disabled a moment ago.
+    // The pipeline was disabled a moment ago.
     if (error instanceof AppError && error.code === "not_found") return undefined
     throw error
   }
 }
 
-/** In words for people, who can do something about what they entered, or wait, or neither. */
+/** Returns a message for visitors: correct the input, wait, or contact the owner. */
 function reasonOf({ status, body }: PipelineAnswer): string {
   if (status > 500 || status === 429) return "Please try again in a moment."
-  // An action failed: now and then because of what passes, mostly because of what the page sends or the pipeline does.
+  // A step failed. The cause is sometimes temporary, but mostly a fault of the page or the pipeline.
   if (status === 500 || isOfOwner(detailsOf(body).reason)) return unkept
   return status === 401 || status === 403 ? unaccepted : messageOf(body)
 }
 
-/** What can be put right, of a form whose fields were refused; and what was entered, where the same may be taken another time. */
+/**
+ * Returns the entered fields and their problems if another attempt can succeed: after refused fields, a rate limit or a server
+ * error.
+ */
 function againOf({ status, body }: PipelineAnswer, { contentType, body: requestBody }: PageBody): RefusedForm["again"] {
   const form = status === 400 || status === 429 || status >= 500 ? readForm(contentType, requestBody) : undefined
   if (!form || form.problem !== undefined) return undefined
@@ -114,10 +117,10 @@ function messageOf(body: string): string {
   }
 }
 
-// The body of an event that was sent to a page's own address, with the page's envelope in it: as fields of a form, or as
-// the `_envelope` of a JSON object. What cannot be read is handed on as it came, to be refused where events are read.
+// Adds the page's envelope to the body: as fields of a form, or as `_envelope` of a JSON object. An unreadable body passes
+// unchanged; the event reader refuses it.
 
-/** Completes what the body itself says of the visit; what comes out wins. */
+/** Completes the envelope fields of the body. The result replaces them. */
 type Complete = (said: Readonly<Record<string, unknown>>) => Promise<Readonly<Record<string, unknown>>>
 
 interface PageBody {
@@ -135,7 +138,7 @@ async function withEnvelope(body: PageBody, complete: Complete): Promise<PageBod
   return form.problem === undefined ? await asForm(form.fields, complete) : body
 }
 
-/** The fields again as multipart, which alone holds files. */
+/** Encodes the fields as multipart, the only form encoding with files. */
 async function withFiles(files: readonly ReceivedFile[], { body }: PageBody): Promise<PageBody> {
   const form = new FormData()
   for (const [name, value] of new URLSearchParams(body.toString())) form.append(name, value)
@@ -158,7 +161,8 @@ async function asJson({ contentType, body }: PageBody, complete: Complete): Prom
   const flat = Object.entries(document).filter(([name]) => name.startsWith(prefix))
   const nested = isRecord(document["_envelope"]) ? Object.entries(document["_envelope"]) : []
   const envelope = await complete(withoutEmpty([...flat.map(([name, value]): Said => [name.slice(prefix.length), value]), ...nested]))
-  // Put in last, where it counts before another of that name, and without writing the rest again: numbers keep their digits.
+  // Appended last, so it overrides an earlier member of the same name. The rest of the text is not rewritten, so numbers keep
+  // their digits.
   const end = body.lastIndexOf("}")
   const comma = Object.keys(document).length > 0 ? "," : ""
   const added = Buffer.from(`${comma}"_envelope":${JSON.stringify(envelope)}`)

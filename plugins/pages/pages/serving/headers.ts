@@ -1,13 +1,14 @@
-// The headers that pages are served with. Above all the sandbox: a page runs in an origin of its own that nobody else
-// has, so that it can read neither another page's cookies and storage nor the console's, with any HTML.
+// Response headers of pages. The sandbox gives each page its own opaque origin: no HTML can read cookies or storage of another
+// page
+// or of the console.
 import type { PageSettings } from "../settings.ts"
 
 const permissions = ["accelerometer", "camera", "geolocation", "gyroscope", "magnetometer", "microphone", "payment", "usb"]
 
-/** `own`: the origins that the page's scripts may reach of this service, since 'self' means nothing to a sandboxed page. */
+/** `own`: origins of this service for the page's scripts, since 'self' has no effect in a sandboxed page. */
 export function pageHeaders(settings: Pick<PageSettings, "frame_ancestors">, own: readonly string[]): Record<string, string> {
   const ours = [...new Set(own)].join(" ")
-  // An origin covers no socket of its own in every browser that is in use.
+  // In some current browsers an origin does not cover its WebSocket URL.
   const sockets = [...new Set(own)].map((origin) => origin.replace(/^http/, "ws")).join(" ")
   const policy = [
     "sandbox allow-forms allow-scripts allow-popups allow-popups-to-escape-sandbox allow-modals allow-downloads allow-top-navigation-by-user-activation",

@@ -1,12 +1,15 @@
-// Finds the places in a page's HTML where something is put in: the head, and each form that sends to nowhere else.
-// Nothing but those places is changed. Pure.
+// Finds the insertion points in a page's HTML: the head, and each form of the page itself. The rest of the HTML stays unchanged.
+// Pure.
 import { type Tag, tagsOf } from "./tags.ts"
 
 export interface Insertion {
   readonly at: number
-  /** `head`: what goes first. `tag`: attributes of a form, before its own, since of two the first counts. `form`: what a form ends with. */
+  /**
+   * `head`: start of the head. `tag`: attributes of a form, before its own, since the first of two equal attributes counts.
+   * `form`: end of a form.
+   */
   readonly what: "head" | "tag" | "form"
-  /** What the author calls the form, escaped for a quoted attribute; "" elsewhere. */
+  /** The author's name of the form, escaped for a quoted attribute; "" for other insertions. */
   readonly name: string
 }
 
@@ -18,7 +21,7 @@ export interface Prepared {
 export interface Parts {
   readonly head: string
   readonly tag: string
-  /** `name` escaped for a quoted attribute. */
+  /** `name`: escaped for a quoted attribute. */
   readonly form: (name: string) => string
 }
 
@@ -35,22 +38,22 @@ export function prepare(html: string): Prepared {
     if (tag.name === "head" || tag.name === "html" || tag.name === "!doctype") ends[tag.name] ??= tag.end
     else if (tag.name === "form" && isOwn(tag.attributes)) forms.push({ at: tag.at + "<form".length, what: "tag", name: "" })
   }
-  // A document without a head element gets it where the parser would make one.
+  // Without a head element, the insertion point is the place of the parser's implied head.
   const at = ends["head"] ?? ends["html"] ?? ends["!doctype"] ?? (html.startsWith(byteOrderMark) ? byteOrderMark.length : 0)
   const head = { at, what: "head" as const, name: "" }
   return { html, insertions: [head, ...forms, ...open.unended()].sort((left, right) => left.at - right.at) }
 }
 
 /**
- * Where forms of the page end: at the closing tag that a parser ends them at, in the same template; inside of one, nothing is
- * sent. A form inside another is ignored. One that is never closed has its end where it begins.
+ * Finds the ends of the page's forms: the closing tag used by a parser, in the same template. Forms inside templates are not
+ * sent. A form inside another form is ignored. An unclosed form ends at its start.
  */
 class OpenForms {
-  /** By depth in templates: the form that is open; null for one that is not the page's own. */
+  /** Open form by template depth; null for a form of another target. */
   readonly #open: (Insertion | null | undefined)[] = [undefined]
   readonly #unended: Insertion[] = []
 
-  /** What ends with this tag. */
+  /** Returns the form closed by this tag. */
   see({ name, closes, attributes, end }: Tag): Insertion | undefined {
     const depth = this.#open.length - 1
     if (name === "template") {
@@ -94,7 +97,9 @@ export function escapeAttribute(text: string): string {
   return text.replaceAll("&", "&amp;").replaceAll('"', "&quot;").replaceAll("<", "&lt;").replaceAll(">", "&gt;")
 }
 
-/** A form belongs to the page when it has no action, an empty one or an anchor, asks for no GET, and has no data-mr-ignore. */
+/**
+ * A form belongs to the page if its action is absent, empty or an anchor, its method is neither GET nor dialog, and it has no data-mr-ignore.
+ */
 export function isOwn(attributes: ReadonlyMap<string, string>): boolean {
   const action = attributes.get("action")?.trim() ?? ""
   const method = attributes.get("method")?.trim() ?? ""

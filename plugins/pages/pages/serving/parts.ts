@@ -1,5 +1,5 @@
-// What other plugins bring to a served page: where its forms go, and where its events go. Pages know neither pipelines
-// nor analytics; a page without such plugins is served bare.
+// Extension points of a served page: targets for its forms and its events. Pages depend on neither pipelines nor analytics.
+// Without those plugins a page is served without targets.
 import { defineExtensionPoint, token } from "#core"
 import type { StoredPage } from "../page.ts"
 import type { PageServing } from "./serve.ts"
@@ -9,13 +9,13 @@ export interface Owner {
   readonly slug: string
 }
 
-/** Endpoint id of the pipeline that takes the page's forms; undefined when there is none. */
+/** Returns the endpoint id of the pipeline for the page's forms; undefined if there is no such pipeline. */
 export type FormTarget = (organization: Owner, page: StoredPage) => Promise<string | undefined>
 
-/** Endpoint id of the page's events, while they are wanted. */
+/** Returns the endpoint id for the page's events, or undefined if analytics are off. */
 export type EventTarget = (organization: Owner, page: StoredPage) => Promise<string | undefined>
 
-/** What keeps a form's field of this name from being kept as it comes; undefined where nothing does. */
+/** Returns the obstacle to storing a form field of this name unchanged; undefined if there is no obstacle. */
 export type FieldProblem = (name: string) => string | undefined
 
 export interface PageForms {

@@ -1,24 +1,24 @@
-// What a visitor reads whose form was not taken: why, field by field where that is known, and what they entered, to be
-// put right and sent again. Everything that was sent is escaped, and no script runs here. Pure.
+// Renders the page after a refused form: the cause, per field if known, and the entered values for a correction.
+// All submitted text is escaped, and no script runs here. Pure.
 import type { RouteResponse } from "#core"
 import type { FormFields } from "#core/engine"
 import { escapeAttribute } from "./html.ts"
 
 export interface RefusedForm {
   readonly status: number
-  /** For people. */
+  /** Message for the visitor. */
   readonly why: string
   /** Path of the page. */
   readonly page: string
-  /** Origins that the page may be sent to; 'self' means nothing in a sandbox. */
+  /** Allowed origins for the form's submission; 'self' has no effect in a sandbox. */
   readonly own: readonly string[]
   readonly retryAfter?: string | undefined
-  /** What was sent, and what is wrong with it by name; absent where sending it again would not help. */
+  /** Submitted fields and their problems. Absent if another attempt cannot succeed. */
   readonly again?: { readonly fields: FormFields; readonly problems: readonly FieldProblem[] } | undefined
 }
 
 export interface FieldProblem {
-  /** JSON pointer into what was sent; "" for all of it. */
+  /** JSON pointer into the submission; "" for the whole submission. */
   readonly path: string
   readonly message: string
 }
@@ -51,7 +51,7 @@ function formOf(path: string, fields: FormFields, problems: readonly FieldProble
       problems.filter((problem) => nameOf(problem) === name),
     ),
   )
-  // A field that is missing altogether is asked for as well.
+  // Also asks for fields missing from the submission.
   const missing = others.filter((problem) => /^[^/]+$/.test(nameOf(problem))).map((problem) => fieldOf(nameOf(problem), "", [problem]))
   return `${list.length > missing.length ? `<ul>${list.join("")}</ul>` : ""}<form action="${escapeAttribute(path)}" method="post">${[...controls, ...missing].join("")}<button style="font:inherit;padding:.4rem 1rem">Send again</button></form>`
 }
@@ -69,7 +69,7 @@ function fieldOf(name: string, value: string, problems: readonly FieldProblem[])
   return `<p><label>${label}${messages}${input}</label></p>`
 }
 
-/** The field that a pointer leads to. */
+/** Returns the field name of a pointer. */
 function nameOf({ path }: FieldProblem): string {
   return path.replace(/^\//, "").replaceAll("~1", "/").replaceAll("~0", "~")
 }

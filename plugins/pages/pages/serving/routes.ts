@@ -35,7 +35,7 @@ export const sendForm = defineRoute({
   method: "POST",
   path: "/p/{org}/{page}",
   whilePaused: "Asks Pauses once the slug names the organization.",
-  // The pipeline has limits of its own for fields and files.
+  // The pipeline has its own limits for fields and files.
   maxBodyBytes: 16_777_216,
   document: {
     description:

@@ -1,5 +1,5 @@
-// GET /p/{org}/{page}: a published page as one visitor sees it, with its envelope and beacon. A missing
-// page and one that is not public are the same 404.
+// GET /p/{org}/{page}: a published page in the visitor's variant, with its envelope and beacon.
+// Missing and unpublished pages return the same 404.
 import { AppError, type Deps, PublicUrl, type RouteRequest, type RouteResponse } from "#core"
 import { Authenticator, type PageEnvelope, Pauses, taggedAsTest } from "#core/engine"
 import { Organizations } from "../../../platform/organizations/index.ts"
@@ -23,14 +23,14 @@ export interface Pictured {
   readonly address: string
   readonly html: string
   readonly headers: Record<string, string>
-  /** Where the sender of one of its forms is redirected; undefined where nothing takes them. */
+  /** Redirect after a submitted form; undefined if no pipeline receives the page's forms. */
   readonly thanks: string | undefined
 }
 
-/** Of the page, where a form that was taken leads. */
+/** Anchor of the page for the redirect after an accepted form. */
 export const thankYouAnchor = "thank-you"
 
-/** About what a place where something is put in takes, as characters. */
+/** Estimated size of an insertion, in characters. */
 const insertionCharacters = 128
 
 export class PageServing {
@@ -54,17 +54,17 @@ export class PageServing {
     this.visits = new Visits({ ...deps, origin: () => this.origin })
   }
 
-  /** Where pages are served from. */
+  /** Origin of published pages. */
   get origin(): string {
     return this.#deps.settings.origin ?? this.#publicOrigin
   }
 
-  /** Every origin that pages can be asked for at; elsewhere than `origin` they are sent on to it. */
+  /** All origins on which pages answer. Other origins than `origin` redirect there. */
   get origins(): readonly string[] {
     return [...new Set([this.origin, this.#publicOrigin])]
   }
 
-  /** What every page is served with, for every visitor. */
+  /** Response headers of all pages. */
   headers(): Record<string, string> {
     return pageHeaders(this.#deps.settings, this.origins)
   }
@@ -96,14 +96,17 @@ export class PageServing {
     const { visitor_id = "", session_id = "" } = envelope
     const visit = { organization: organization.id, page: page.id, visitor: visitor_id, session: session_id, variant: variant.key }
     const proved = { ...envelope, visitor_proof: visitors.prove(visit, session?.begins ?? false) }
-    // Requests at unload carry no headers of a test runner, so the page itself says that the visit is a test.
+    // Unload requests carry no headers of a test runner, so the page itself marks the visit as a test.
     const isTest = preview !== undefined || taggedAsTest(request.headers)
     const head = endpoint === undefined ? "" : this.#beacon(endpoint, proved, { isTest, singlePage: page.single_page === true })
     const html = this.#filled(publicPage, variant, { head, form: hiddenFields(proved, isTest) })
     return { headers: cookie === undefined ? this.headers() : { ...this.headers(), "Set-Cookie": cookie }, body: html }
   }
 
-  /** A variant as visitors get it, published or not; without the beacon, and as a test, since a picture is not a visit. */
+  /**
+   * Returns a variant as visitors see it, published or not. It has no beacon and counts as a test, since a picture is not a
+   * visit.
+   */
   async pictured(of: PublicPage, variant: Variant): Promise<Pictured> {
     const address = this.visits.addressOf(of)
     const envelope = { page_url: address, artifact_id: of.page.id, variant: variant.key }
@@ -112,7 +115,7 @@ export class PageServing {
     return { address, html, headers: this.headers(), thanks: hasTarget ? `${address}#${thankYouAnchor}` : undefined }
   }
 
-  /** The page of a path, where anybody may see it. */
+  /** Returns the public page of a path. */
   async published({ params }: Pick<RouteRequest, "params">): Promise<PublicPage | undefined> {
     const organization = await this.#deps.organizations.bySlug(params["org"] ?? "")
     if (!organization) return undefined
@@ -125,14 +128,14 @@ export class PageServing {
     return new URL(this.#deps.publicUrl()).origin
   }
 
-  /** With an origin of their own, pages are shown nowhere else. */
+  /** Redirects to the configured page origin. Pages are then served from no other origin. */
   #elsewhere({ headers, url }: RouteRequest): RouteResponse | undefined {
     const { origin } = this.#deps.settings
     if (origin === undefined || headers["host"] === new URL(origin).host) return undefined
     return { status: 308, headers: { Location: origin + url, "Cache-Control": "no-store" } }
   }
 
-  /** `?variant=` counts for who has a key of this organization; for everybody else it is as if it were not there. */
+  /** `?variant=` requires a key of this organization. For other callers it is ignored. */
   async #preview(request: RouteRequest, { organization, page }: PublicPage): Promise<Variant | undefined> {
     const variantKey = request.query.get("variant")
     const bearer = /^Bearer +(\S+)$/i.exec(request.headers["authorization"] ?? "")?.[1]
@@ -163,7 +166,7 @@ export class PageServing {
   }
 
   #filled(page: PublicPage, variant: Variant, parts: Omit<Parts, "tag">): string {
-    // Even where nothing takes the form yet: without them a browser puts what was entered into the address.
+    // Added even without a target for the form: otherwise the browser would put the entered values into the URL.
     const tag = ` action="${escapeAttribute(formPath(page))}" method="post"`
     return fill(this.#prepare(page.page, variant), { ...parts, tag })
   }
@@ -182,7 +185,7 @@ export function formPath({ organization, page }: PublicPage): string {
   return `/p/${organization.slug}/${page.slug}`
 }
 
-/** The envelope as a form without scripts carries it, and which form it is. */
+/** Returns hidden fields with the envelope and the form's name, for forms without scripts. */
 function hiddenFields(envelope: PageEnvelope, isTest: boolean): (form: string) => string {
   const fields = Object.entries(envelope).map(([name, value]): [string, string] => [`_envelope.${name}`, String(value)])
   if (isTest) fields.push(["is_test", "true"])
@@ -194,7 +197,7 @@ function hidden(name: string, value: string): string {
   return `<input type="hidden" name="${name}" value="${value}">`
 }
 
-/** The same for what never was, is not published, is archived, or belongs to nobody. */
+/** The same answer for a page that is missing, unpublished or archived, and for an unknown organization. */
 export function notFound(): RouteResponse {
   const headers = {
     "Content-Type": "text/html; charset=utf-8",

@@ -1,19 +1,19 @@
-// The tags of an HTML text as a browser reads them, by parse5's tokenizer (WHATWG HTML, 13.2.5), so that what is a form
-// here is one there. Nothing is built of them: it takes time linear in the length, for any page. Pure.
+// Reads the tags of an HTML text as browsers do, with parse5's tokenizer (WHATWG HTML, 13.2.5). So a form here is a form there.
+// No tree is built, so the time is linear in the length of any page. Pure.
 import { type Token, Tokenizer, TokenizerMode } from "parse5"
 
 export interface Tag {
-  /** In lower case; a document type is the tag `!doctype`. */
+  /** Lower case. A document type is the tag `!doctype`. */
   readonly name: string
   readonly closes: boolean
-  /** Of its `<`, and behind its `>`. */
+  /** Offsets of its `<`, and after its `>`. */
   readonly at: number
   readonly end: number
-  /** Names in lower case; of two of a name the first counts. */
+  /** Names are in lower case. The first of two equal names counts. */
   readonly attributes: ReadonlyMap<string, string>
 }
 
-/** How the text behind an opening tag is read. The tree builder would say; none is needed for that alone. */
+/** Tokenizer mode of the text after an opening tag. The tree builder would set it; it is needed only for this mode. */
 const textModes: Readonly<Record<string, (typeof TokenizerMode)[keyof typeof TokenizerMode]>> = {
   textarea: TokenizerMode.RCDATA,
   title: TokenizerMode.RCDATA,
@@ -26,7 +26,7 @@ const textModes: Readonly<Record<string, (typeof TokenizerMode)[keyof typeof Tok
   plaintext: TokenizerMode.PLAINTEXT,
 }
 
-/** Tags inside comments and raw text are ignored, as is one that the text ends in. */
+/** Ignores tags inside comments and raw text, and an incomplete tag at the end. */
 export function tagsOf(html: string): readonly Tag[] {
   const tags: Tag[] = []
   let foreign = 0
@@ -41,7 +41,7 @@ export function tagsOf(html: string): readonly Tag[] {
         if ((name === "svg" || name === "math") && !selfClosing) foreign++
         tokenizer.inForeignNode = foreign > 0
         const mode = Object.hasOwn(textModes, name) ? textModes[name] : undefined
-        // In SVG and MathML a tag like <title/> has no text; in HTML its slash means nothing.
+        // In SVG and MathML, a tag like <title/> has no text. In HTML its slash has no meaning.
         if (mode !== undefined && !(selfClosing && foreign > 0)) tokenizer.state = mode
       },
       onEndTag(token) {

@@ -1,9 +1,12 @@
-// Which variant a visitor sees: by a hash of visitor and page, so that it is the same every time and on every node, and
-// close to the weights over many visitors; and which one they were shown, by what they send later. Pure.
+// Chooses a visitor's variant by a hash of visitor and page. The choice is the same on every node and every time.
+// Over many visitors it approaches the weights. Also reads the shown variant from later events. Pure.
 import { createHash } from "node:crypto"
 import type { Variant } from "../page.ts"
 
-/** Undefined only where nothing has a weight. Weights are taken in the order of the keys, so that reordering variants moves nobody. */
+/**
+ * Returns undefined only if no variant has a weight. Weights are read in order of the keys, so a new order of variants moves no
+ * visitor.
+ */
 export function chooseVariant(variants: readonly Variant[], visitor: string, page: string): Variant | undefined {
   const weighted = variants.filter(({ weight }) => weight > 0).sort((left, right) => (left.key < right.key ? -1 : 1))
   const total = weighted.reduce((sum, { weight }) => sum + weight, 0)
@@ -19,8 +22,8 @@ export function chooseVariant(variants: readonly Variant[], visitor: string, pag
 }
 
 /**
- * What a visitor was shown, as what they send says: a variant that the page has, or one that is proven though the page has
- * it no more. "" for any other, since whichever were chosen now may never have been shown.
+ * Returns the variant shown to a visitor, from the sent envelope: a current variant of the page, or a removed variant with a
+ * proof. Otherwise returns "": the variant chosen now may never have been shown.
  */
 export function shownVariant(variants: readonly Variant[], variantKey: string, isProven: boolean): string {
   return isProven || variants.some(({ key }) => key === variantKey) ? variantKey : ""

@@ -1,5 +1,5 @@
-// Who is on a page, as far as a request tells: the same for a page that is shown and for a form that it sends, so that
-// both say the same variant and session.
+// Identifies the visitor of a page from a request. Page views and forms use the same rules, so both have the same variant and
+// session.
 import { randomBytes } from "node:crypto"
 import type { RouteRequest } from "#core"
 import type { StoredPage } from "../page.ts"
@@ -13,7 +13,7 @@ export interface VisitsDeps {
   readonly settings: PageSettings
   readonly visitors: Visitors
   readonly parts: PageParts
-  /** Where pages are served from. */
+  /** Origin of published pages. */
   readonly origin: () => string
 }
 
@@ -34,26 +34,26 @@ export class Visits {
     this.#deps = deps
   }
 
-  /** Global Privacy Control: the visitor's id chooses the variant, and is told to nobody. */
+  /** Global Privacy Control: the visitor's id still chooses the variant but is not disclosed. */
   refusesTracking({ headers }: Request): boolean {
     return this.#deps.settings.honour_gpc && headers["sec-gpc"] === "1"
   }
 
-  /** For a page that is shown: a visitor without a cookie gets one, where cookies are wanted. */
+  /** Identifies the visitor of a page view. A visitor without a cookie receives one if cookies are enabled. */
   async shownTo(request: Request, organization: Owner): Promise<{ visitor: string; cookie?: string }> {
     if (!this.#byCookie(request)) return { visitor: await this.#derived(request, organization) }
     const visitor = cookieOf(request) ?? randomBytes(17).toString("base64url").slice(0, 22)
     return { visitor, cookie: this.#cookie(visitor) }
   }
 
-  /** The page's URL, for any address that it was requested by. */
+  /** Returns the page's canonical URL, for any requested address. */
   addressOf({ organization, page }: PublicPage): string {
     return `${this.#deps.origin()}/p/${organization.slug}/${page.slug}`
   }
 
   /**
-   * The envelope of an event that was sent to a page's own address. Which page it is follows from there; the rest is as
-   * the event says, and as the page would have said where the event says nothing. The proof has served then.
+   * Returns the envelope of an event sent to a page's own address. The address identifies the page. Other fields come from the
+   * event, or from the page's own data if the event omits them. The proof is checked here and removed.
    */
   async envelopeOf(
     request: Request,
@@ -92,7 +92,10 @@ export class Visits {
     return counted ? visitors.session(organization.id, visitor) : undefined
   }
 
-  /** Undefined where only a cookie could tell, and there is none: a sandboxed page's forms come without. */
+  /**
+   * Returns undefined if only a cookie identifies the visitor and the request has no cookie. A sandboxed page's forms send no
+   * cookies.
+   */
   async #known(request: Request, organization: Owner): Promise<string | undefined> {
     return this.#byCookie(request) ? cookieOf(request) : this.#derived(request, organization)
   }
