@@ -1,15 +1,15 @@
-// Names in a page's HTML: its author gave them, whichever form they have. They are extracted once per revision, and
-// only those are kept that would be taken for something typed otherwise, so that there are few.
+// Extracts the names of elements from a page's HTML, once per revision. The author chose these names, so any form is allowed.
+// Only names that would otherwise look like typed text are stored, so the set is small.
 import type { Json } from "#core"
 import type { StoredPage } from "../pages/index.ts"
 import { looksGiven, type SubmittedEvent } from "./vocabulary.ts"
 
 const rememberedPages = 200
-/** Of a page, and how long each; others are judged by their looks. */
+/** Bounds per page: number of names and length of a name. Other names are judged by their form. */
 const most = 500
 const longest = 200
 
-/** Found in the markup of scripts and comments too: those are the author's as well. */
+/** Also matches inside scripts and comments, since the author wrote those as well. */
 const naming = /(?<=[\s"'/])(?:id|name|data-cta|data-section)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))/gi
 
 export class AuthoredNames {
@@ -25,7 +25,7 @@ export class AuthoredNames {
   }
 }
 
-/** Those of them that the events hold, so that an event can be read alike when the page has changed. */
+/** Returns the authored names in the events. A replay can then read an event in the same way after the page has changed. */
 export function namesHeld(events: readonly SubmittedEvent[], authored: ReadonlySet<string>): string[] {
   const isAuthored = (value: Json): value is string => typeof value === "string" && authored.has(value)
   return [...new Set(events.flatMap(({ columns }) => Object.values(columns)).filter(isAuthored))]
@@ -37,7 +37,7 @@ function namesIn(texts: readonly string[]): ReadonlySet<string> {
     for (const [, double, single, bare] of text.matchAll(naming)) {
       const name = decoded(double ?? single ?? bare ?? "")
       if (name.length > longest || looksGiven(name)) continue
-      // A copy: a piece of the text would keep all of it in memory.
+      // Copies the name: a slice of the text would keep the whole text in memory.
       names.add(Buffer.from(name).toString())
       if (names.size >= most) return names
     }
@@ -47,7 +47,7 @@ function namesIn(texts: readonly string[]): ReadonlySet<string> {
 
 const entities: Readonly<Record<string, string>> = { amp: "&", lt: "<", gt: ">", quot: '"', apos: "'", nbsp: "\u00a0" }
 
-/** The references that editors write in attributes; others stay as they are. */
+/** Decodes the references that editors write in attributes. Others remain unchanged. */
 function decoded(value: string): string {
   return value.replace(/&(?:#(\d{1,7})|#x([\da-f]{1,6})|([a-z]{2,4}));/gi, (whole, decimal?: string, hex?: string, name?: string) => {
     if (name !== undefined) return entities[name.toLowerCase()] ?? whole

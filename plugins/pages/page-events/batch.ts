@@ -1,5 +1,5 @@
-// What a browser sends: the page envelope, events, and beside them signals that make no row of their own (clicks,
-// touched form fields, the deepest scroll), from which the server derives friction. Pure.
+// Reads the request body of a browser: page envelope, events and signals (clicks, touched form fields, deepest scroll).
+// Signals have no rows of their own. The server derives friction events from them. Pure.
 import { z } from "zod"
 import { AppError, isRecord, type Json } from "#core"
 import { PageEnvelope } from "#core/engine"
@@ -13,7 +13,7 @@ export interface Click {
   readonly x: number
   readonly y: number
   readonly element: string
-  /** What is known of it: it selected text, or it used another form control than the click before. */
+  /** Effect of the click: it selected text, or it used another form control than the click before. */
   readonly how: ClickHow
 }
 
@@ -23,15 +23,15 @@ const hows: readonly ClickHow[] = ["click", "selects", "uses"]
 
 export interface Batch {
   readonly envelope: PageEnvelope
-  /** Shows that this service said who the visitor is; see Visitors. */
+  /** Proof that this service assigned the visitor; see Visitors. */
   readonly proof: string
   readonly isTest: boolean
-  /** The browser's clock when it sent; what its events' times are measured against. */
+  /** Time of sending by the browser's clock. Event times are relative to this time. */
   readonly sentAt: number | undefined
   readonly elements: readonly Json[]
   readonly clicks: readonly Click[]
   readonly touched: readonly { readonly form: string; readonly field: string }[]
-  /** Percent of what could be scrolled; undefined where nothing was said. */
+  /** Percent of the scrollable height; undefined if the browser sent no depth. */
   readonly depth: number | undefined
 }
 
@@ -45,7 +45,7 @@ const ClickSignal = z.tuple([
 ])
 const TouchSignal = z.tuple([z.string().max(500), z.string().max(500)])
 
-/** Signals that are not as they should be are left out: they promise nobody anything. */
+/** Skips malformed signals: no reply depends on them. */
 function readable<T>(schema: z.ZodType<T>, value: Json | undefined, most: number): T[] {
   if (!Array.isArray(value)) return []
   return value.slice(0, most).flatMap((item) => {
@@ -55,8 +55,8 @@ function readable<T>(schema: z.ZodType<T>, value: Json | undefined, most: number
 }
 
 /**
- * `{ _envelope, events: [...] }`, or one event at the top level. `authored`: names that the page's author gave. Throws
- * AppError for what is neither.
+ * Reads `{ _envelope, events: [...] }`, or one event at the top level. `authored`: names from the page's HTML. Throws AppError
+ * for any other body.
  */
 export function readBatch(body: Json, authored: ReadonlySet<string>): Batch {
   if (typeof body !== "object" || body === null || Array.isArray(body))
@@ -96,7 +96,10 @@ export function readBatch(body: Json, authored: ReadonlySet<string>): Batch {
   }
 }
 
-/** When it happened by the server's clock: the age that the browser tells, taken off the time of receipt; never later, and at most a day before. */
+/**
+ * Returns the event's time by the server's clock: the time of receipt minus the age by the browser's clock. The age is between
+ * zero and a day.
+ */
 export function timeOf(at: number | undefined, sentAt: number | undefined, receivedAt: number): number {
   if (at === undefined) return receivedAt
   const age = sentAt === undefined ? receivedAt - at : sentAt - at

@@ -1,7 +1,7 @@
-// Whether an agent is a program's and not a person's: isbot, less what it takes for one by mistake.
+// Detects user agents of programs with isbot, and corrects a known false positive.
 import { isbot } from "isbot"
 
-/** WeChat on Android names the process of its webview, `tools` or `toolsmp`; isbot knows that word from crawlers. */
+/** WeChat on Android names the process of its webview `tools` or `toolsmp`. isbot knows the word from crawlers. */
 const wechatProcess = /\bProcess\/tools(?:mp)?\b/
 
 /** Returns the first user agent of a request; empty if there is none. */

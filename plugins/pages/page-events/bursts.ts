@@ -1,28 +1,29 @@
-// Bursts of clicks on one page. Requests of a page may arrive in another order than they were sent in, and more than once:
-// the latest clicks are remembered one by one, so that each is put where its time is and none counts twice. Earlier ones
-// are settled: of them only the burst that the last one stands in is known. Pure.
+// Finds bursts of clicks on one page. Requests of a page may arrive out of order and more than once.
+// Recent clicks are stored one by one, so each gets its place by time and counts once. Older clicks are settled: only the burst
+// of the
+// last settled click is stored. Pure.
 import type { Click } from "./batch.ts"
 
 const burstMs = 1_000
 const burstPx = 30
 const burstClicks = 3
-/** Two or three clicks select a word or a line: who goes on does not mean to. */
+/** Two or three clicks select a word or a line. Further clicks are not selection. */
 const selectingClicks = 4
 
-/** How many clicks of a page are remembered, and for how long. */
+/** Bounds of the stored clicks per page: count and age. */
 const maxRecent = 50
 const recentMs = 5 * 60_000
 
 export interface HeardClick extends Click {
-  /** When it was, by the server's clock. */
+  /** Time by the server's clock. */
   readonly time: number
 }
 
-/** What is kept of a page's clicks. */
+/** Stored clicks of a page. */
 export interface PageClicks {
-  /** The last settled click and how many came in a row before it, itself included; times by the browser's clock. */
+  /** The last settled click and the length of its burst, itself included. Times are by the browser's clock. */
   burst: Burst | null
-  /** Those after it, in the order of their times; absent in sessions of earlier versions. */
+  /** Later clicks, in order of time. Absent in sessions of earlier versions. */
   clicks?: RecentClick[]
 }
 
@@ -31,45 +32,45 @@ export interface Burst {
   x: number
   y: number
   count: number
-  /** Whether it selected text. */
+  /** True if the burst selected text. */
   selects?: boolean
-  /** Sessions of earlier versions do not say all of a row. */
+  /** Partial in sessions of earlier versions. */
   rage?: Partial<Rage> & Omit<Rage, "count" | "since" | "written">
 }
 
 interface RecentClick extends HeardClick {
-  /** Held by the click that made a burst one of rage. */
+  /** Present on the click that made the burst a rage click. */
   rage?: Rage | undefined
 }
 
-/** The row that a burst became: which of its kind, how many clicks, and when and where it became one. */
+/** A burst's row: number of its kind, click count, and the time and place at which it became a rage click. */
 export interface Rage {
   number: number
   count: number
-  /** By the server's clock. */
+  /** Time by the server's clock. */
   at: number
   x: number
   y: number
   element: string
-  /** When the row was first written, and last, by the server's clock; each writing is later than the one before. */
+  /** Times of the first and the last write of the row, by the server's clock. Each write is later than the one before. */
   since: number
   written: number
 }
 
 export interface BurstChanges {
-  /** Rows to write, or to rewrite. */
+  /** Rows to write or rewrite. */
   readonly written: readonly Rage[]
-  /** Rows to take away: of bursts that are part of another one, or broken, by what came late. */
+  /** Rows to remove: late clicks joined their burst to another burst, or split it. */
   readonly withdrawn: readonly Rage[]
 }
 
 export interface ClickDeps {
   readonly now: number
-  /** The number of the next row. */
+  /** Returns the number of the next row. */
   readonly next: () => number
 }
 
-/** Takes clicks into what is kept (changed in place). Clicks that are known already change nothing. */
+/** Adds clicks to `page` in place. Known clicks are ignored. */
 export function takeClicks(page: PageClicks, clicks: readonly HeardClick[], deps: ClickDeps): BurstChanges {
   const recent = page.clicks ?? []
   const keys = new Set(recent.map(keyOf))
@@ -81,7 +82,7 @@ export function takeClicks(page: PageClicks, clicks: readonly HeardClick[], deps
   return changes
 }
 
-/** Forgets clicks that are too many, or too old for a request with others to be on its way. */
+/** Settles clicks over the count bound, and clicks too old for a request to be still in flight. */
 export function settleClicks(page: PageClicks, now: number): void {
   const clicks = page.clicks ?? []
   for (let first = clicks[0]; first && (clicks.length > maxRecent || first.time < now - recentMs); first = clicks[0]) {
@@ -99,7 +100,7 @@ function byTime(first: HeardClick, second: HeardClick): number {
   return first.at - second.at || first.x - second.x || first.y - second.y
 }
 
-/** Clicks in a row; the first ones may be settled. */
+/** Consecutive clicks of a burst. The first ones may be settled. */
 interface Run {
   readonly settled: Burst | null
   readonly clicks: RecentClick[]
@@ -163,7 +164,7 @@ function judgeRun(
   else if (settled) settled.rage = rage
 }
 
-/** The burst that a click goes on with, or else begins. */
+/** Returns the burst extended by the click, or a new burst. */
 function continued(last: Burst | null, { at, x, y, how }: HeardClick): Burst {
   const alone = { at, x, y, count: 1, selects: how === "selects" }
   if (!last || how === "uses" || at - last.at >= burstMs || Math.abs(x - last.x) + Math.abs(y - last.y) >= burstPx) return alone

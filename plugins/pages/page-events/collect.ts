@@ -1,5 +1,5 @@
-// Takes what browsers send: each element gets its own verdict and its own entry, a bad one rejects itself only, and rows,
-// entries, the session and what follows from it are one commit.
+// Receives events from browsers. Each element has its own verdict and journal entry; a malformed element does not affect others.
+// One commit stores the rows, the entries, the session and derived rows.
 import { AppError, type Ids, type Json, type Live, timestamp } from "#core"
 import { type Arrival, type Intake, type ReplayArgs, type Reply, StagedWork, type StoredPipeline } from "#core/engine"
 import type { ReservedDataset } from "../../data/datasets/index.ts"
@@ -26,7 +26,7 @@ export interface CollectorDeps {
   readonly limits: EventLimits
   readonly dataset: ReservedDataset
   readonly payloadsDays: number
-  /** Where pages are served from. */
+  /** Origin of published pages. */
   readonly origin: () => string
   readonly replay: (args: ReplayArgs) => ReturnType<Intake["replay"]>
 }
@@ -42,7 +42,7 @@ const dayMs = 86_400_000
 
 export class Collector implements Intake {
   readonly #deps: CollectorDeps
-  /** Requests of one visitor come one after another on this node; other nodes are told apart by the session's revision. */
+  /** Serializes requests of one visitor on this node. Across nodes, the session's revision detects conflicts. */
   readonly #turns = new KeyedTurns()
 
   constructor(deps: CollectorDeps) {
@@ -60,7 +60,7 @@ export class Collector implements Intake {
     const authored = this.#deps.names.of(page)
     const batch = readBatch(arrival.body, authored)
     const agent = userAgentOf(arrival.headers)
-    // A team's own checks run in browsers that are bots by their agent; what they say is a test is kept as one.
+    // A team's own checks run in browsers with a bot user agent. Their events are stored as test events.
     const bot = isBot(agent) && !arrival.isTest && !batch.isTest
     const judged = judge(arrival, batch, { bot, authored, ids: this.#deps.ids })
     const accepted = judged.filter(({ event }) => event !== undefined)
@@ -79,7 +79,10 @@ export class Collector implements Intake {
     return page
   }
 
-  /** Who was shown what, where the page can show that it was told so; else who it is by address and agent, and what the page has of that name. */
+  /**
+   * Returns visitor, session and variant. They come from the envelope if its proof is valid. Otherwise the visitor is derived
+   * from address and user agent, and the variant must exist on the page.
+   */
   async #visit(organization: string, page: StoredPage, batch: Batch, address: string, agent: string): Promise<Visit> {
     const { visitors, origin } = this.#deps
     const { visitor_id: visitorId = "", session_id: session = "", variant: variantKey = "" } = batch.envelope
@@ -88,14 +91,14 @@ export class Collector implements Intake {
     const chosen = chooseVariant(page.variants, visitor, page.id)?.key ?? ""
     return {
       visitor,
-      // Older than this, a session of that id may have been and be over; none may have an id that another had.
+      // An older id may belong to a session that has ended. An id is never used twice.
       shownAs: proven?.begins && proven.ageMs < idleMs ? session : undefined,
       shownIn: proven && session !== "" ? session : undefined,
       variant: variantKey === "" ? chosen : shownVariant(page.variants, variantKey, proven !== undefined),
     }
   }
 
-  /** Retried when the session was changed meanwhile, or ended. */
+  /** Retries if the session was changed or ended concurrently. */
   async #commit(arrival: Arrival, batch: Batch, page: StoredPage, visit: Visit, judged: readonly Judged[]): Promise<void> {
     for (let attempt = 1; ; attempt++) {
       try {
@@ -194,10 +197,7 @@ function contextOf(arrival: Arrival, batch: Batch, page: StoredPage, variant: st
   }
 }
 
-/**
- * Takes turns by key: what is asked for under one key runs in the order of asking, one at a time. Holds only keys that
- * something is in progress for.
- */
+/** Runs tasks of the same key one at a time, in order of the calls. Stores only keys with tasks in progress. */
 class KeyedTurns {
   readonly #last = new Map<string, Promise<void>>()
 

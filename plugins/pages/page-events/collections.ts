@@ -1,6 +1,6 @@
-// What is kept of visits: sessions while they are open and for as long as a page that stayed open may go on with them,
-// which sessions became leads, and each request that brought events, as long as payloads are kept. None of it holds an
-// address or an agent.
+// Collections of page visits: open sessions, ended sessions that an open page may still resume, leads per session, and request
+// batches.
+// Batches are stored as long as payloads. No collection stores an address or a user agent.
 import { type Document, defineCollection, type Json } from "#core"
 import type { RequestStamp } from "#core/engine"
 import type { SessionState } from "./session.ts"
@@ -20,7 +20,7 @@ export const SessionsCollection = defineCollection<SessionDocument>()({
   audit: "size",
 })
 
-/** A session that ended, and what was derived then. `id` is the session. */
+/** A session that ended, and its derived rows. `id` is the session. */
 export interface EndedSessionDocument extends Document {
   visitor: string
   state: SessionState
@@ -37,7 +37,7 @@ export const EndedSessionsCollection = defineCollection<EndedSessionDocument>()(
   audit: "size",
 })
 
-/** That a session became a lead; kept apart from its state, which requests of the same visitor change meanwhile. */
+/** Marks a session as a lead. Separate from the session's state, since other requests of the visitor change that state. */
 export interface LeadDocument extends Document {
   expires_at: string
 }
@@ -50,16 +50,16 @@ export const LeadsCollection = defineCollection<LeadDocument>()({
   expires: "expires_at",
 })
 
-/** What the events of one request have in common, so that each entry can stay small and be run again. */
+/** Shared data of one request's events. It keeps each entry small and makes a replay possible. */
 export interface BatchDocument extends Document {
   pipeline_id: string
-  /** JSON text of the elements, by their place in the request; null where one cannot be run again. */
+  /** JSON text of the elements in request order; null if an element cannot be replayed. */
   elements: (string | null)[]
   context: RowContext
   expires_at: string
 }
 
-/** All that a row says beside its event. */
+/** All columns of a row except those of its event. */
 export interface RowContext {
   artifact_id: string
   page_url: string
@@ -68,9 +68,9 @@ export interface RowContext {
   campaign: Record<string, string>
   stamp: RequestStamp
   is_test: boolean
-  /** Names of elements that were kept only because they stood in the page; absent where there are none. */
+  /** Element names accepted only because they are in the page's HTML; absent if there are no such names. */
   names?: string[]
-  /** Milliseconds since the epoch, by the server's clock and by the browser's; null where it said nothing. */
+  /** Milliseconds since the epoch, by the server's clock and by the browser's clock. Null if the browser sent no time. */
   received_at: number
   sent_at: number | null
 }
@@ -85,7 +85,7 @@ export const BatchesCollection = defineCollection<BatchDocument>()({
   auditFields: ["pipeline_id"],
 })
 
-/** What an entry's `envelope` says of where its event came in. */
+/** Reads the batch and index of an event from an entry's `envelope`. */
 export function placeOf(envelope: Json): { batch: string; index: number } | undefined {
   if (typeof envelope !== "object" || envelope === null || Array.isArray(envelope)) return undefined
   const { batch_id, index } = envelope

@@ -1,9 +1,9 @@
-// The columns of the shared dataset `page-events`, with their types: what analytics reads, and all that is ever written.
-// Every column holds a number, an enumeration or a name that the page's author gave; never text that a visitor typed.
+// Columns and types of the shared dataset `page-events`. Analytics reads them, and no other columns are written.
+// Every column holds a number, an enumeration or a name chosen by the page's author. Text typed by a visitor is never stored.
 
 export const pageEventsDataset = "page-events"
 export const pageEventsKey = "event_id"
-/** A page's events are its own: an id that another page used names another row. */
+/** Rows are unique by event id within a page. The same id on another page is another row. */
 export const pageEventsScope = "artifact_id"
 
 export type PageEventColumnType = "string" | "number" | "boolean" | "date-time"
@@ -34,38 +34,38 @@ const baseColumns = {
   city: "string",
 } as const satisfies Record<string, PageEventColumnType>
 
-/** Present where the kind of event has them. */
+/** Present only for some kinds of events. */
 const kindColumns = {
-  /** `pageview`: the view of a page that shows several. */
+  /** `pageview`: view name, for pages with several views. */
   view: "string",
   /** `scroll_milestone`: 25, 50, 75, 90 or 100. */
   scroll_depth: "number",
   section: "string",
-  /** What was clicked: its data-cta, id or name. */
+  /** Name of the clicked element: its data-cta, id or name. */
   element: "string",
   x: "number",
   y: "number",
   form: "string",
   field: "string",
   video: "string",
-  /** `video_play`: it began by itself, muted, as a background does. */
+  /** `video_play`: true if the video started by itself and muted, as backgrounds do. */
   autoplay: "boolean",
   vital_name: "string",
   vital_value: "number",
   vital_rating: "string",
   /** `rage_click`: clicks in the burst. */
   click_count: "number",
-  /** In percent of what could be scrolled. `scroll_bail`: on any page; `pageview`: of this page in the session, first view only. */
+  /** Percent of the scrollable height. `scroll_bail`: on any page. `pageview`: of this page in the session, first view only. */
   max_scroll_depth: "number",
-  /** Milliseconds from the first to the last event: `scroll_bail` of the session, `form_abandon` on the form's page. */
+  /** Milliseconds from the first to the last event. `scroll_bail`: of the session. `form_abandon`: on the form's page. */
   duration_ms: "number",
-  /** `form_abandon`: how many fields were touched, and their names, comma-separated, in the order of the first touch. */
+  /** `form_abandon`: number of touched fields, and their names in order of the first touch, comma-separated. */
   field_count: "number",
   fields_touched: "string",
   last_field: "string",
 } as const satisfies Record<string, PageEventColumnType>
 
-/** All of them, in their order, for who copies the rows elsewhere. */
+/** All columns in order, for copies of the rows. */
 export const pageEventColumns: readonly { readonly name: string; readonly type: PageEventColumnType }[] = Object.entries({
   ...baseColumns,
   ...kindColumns,

@@ -1,12 +1,11 @@
-// Where a page's events go: the endpoint of its page-events pipeline while that is active. Kept in memory until the
-// pipeline changes, since every visit asks.
+// Looks up the endpoint of a page's active page-events pipeline. Cached until the pipeline changes, since every visit reads it.
 import { allKeys, type CacheInvalidation, token } from "#core"
 import { pipelineTopic } from "#core/engine"
 import type { EventPipelines } from "../../capture/pipelines/index.ts"
 import { pipelineIdOf } from "./pipeline.ts"
 
 export interface EventTargets {
-  /** Undefined where first-party analytics are off for the page. */
+  /** Returns undefined if first-party analytics are off for the page. */
   endpoint(organization: string, pageId: string): Promise<string | undefined>
 }
 
@@ -21,7 +20,7 @@ export function createEventTargets({
   pipelines: EventPipelines
   invalidation: CacheInvalidation
 }): EventTargets {
-  /** By pipeline. */
+  /** By pipeline id. */
   const targets = new Map<string, string | undefined>()
   let generation = 0
   invalidation.onChange(pipelineTopic, (key) => {

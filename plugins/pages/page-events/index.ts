@@ -1,5 +1,5 @@
-// Page events: first-party analytics of published pages. Each page gets a pipeline of its own kind, browsers send to it,
-// and rows, sessions and what follows from them are kept here.
+// Page events: first-party analytics of published pages. Each page has a pipeline for them, and browsers send events to it.
+// This plugin stores the rows and sessions, and derives further events.
 import { CacheInvalidation, Clock, definePlugin, Ids, injected, JobQueue, Live, RateLimiter, Settings, Store, token, Vault } from "#core"
 import { AcceptedEvents, Intakes } from "#core/engine"
 import { EventPipelines } from "../../capture/pipelines/index.ts"

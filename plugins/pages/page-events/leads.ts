@@ -1,5 +1,5 @@
-// Writes a page's `lead` by what the service kept, not by what a browser says: in the commit of each submission that the
-// page's pipeline accepts, from any sender (a form, a script, a frame), and so once for each and never for a refused one.
+// Writes a page's `lead` event from stored submissions, not from events of a browser. The row is part of the submission's commit,
+// for any sender (form, script, frame). So each accepted submission has one lead and a refused submission has no lead.
 import { isUuid, type Json, type Live, type UnitOfWork } from "#core"
 import type { AcceptedEvent, AcceptedEvents, RequestStamp, StoredPipeline } from "#core/engine"
 import type { ReservedDataset } from "../../data/datasets/index.ts"
@@ -24,7 +24,7 @@ export interface LeadDeps {
   readonly live: Live
 }
 
-/** A submission to a page's own pipeline, in a session. */
+/** A submission to a page's own pipeline, with its session. */
 interface Lead {
   readonly page: string
   readonly session: string
@@ -36,9 +36,9 @@ export function connectLeads({ accepted, ...deps }: LeadDeps): void {
     const page = pipeline.document.owner_artifact_id
     if (pipeline.purpose !== "record_capture" || !page) return undefined
     const { artifact_id, session_id: session } = event.envelope
-    // A browser that asks not to be followed has no session.
+    // Browsers with tracking refused have no session.
     if (artifact_id !== page || !session || !isUuid(session)) return undefined
-    // As with page events: bots are not counted, except for a team's own checks.
+    // Bots are not counted, except for a team's own checks. Page events follow the same rule.
     if (!event.envelope.is_test && isBot(userAgentOf(event.rawHeaders))) return undefined
     return stageLead(deps, work, pipeline, { page, session, event })
   })
@@ -65,7 +65,7 @@ async function stageLead(
     is_test,
   })
   const form = await formOf(deps, organization.id, { page, session, event }, state)
-  // No browser can submit such an id: theirs hold no colon.
+  // Browsers cannot submit this id: their ids contain no colon.
   const values = { event_id: `${session}:lead:${identity}`, event: "lead", at: receivedAt, ...base, form }
   const origin = { executionId: identity, stepId: "lead", itemIndex: 0, receivedAt }
   await deps.dataset.write(work, { organization, key: pageEventsKey, values, origin })
@@ -73,7 +73,7 @@ async function stageLead(
   work.afterCommit(() => deps.live.emit(organization.id, { channel: liveChannel, event: "page_event", data: values }))
 }
 
-/** As the form says; where a script left that out, the only form that the visitor began on the page. */
+/** Returns the form's name from the envelope. If a script omitted it, returns the only form started on the page. */
 async function formOf(
   { pages, names }: Pick<LeadDeps, "pages" | "names">,
   organization: string,

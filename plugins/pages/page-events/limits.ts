@@ -1,11 +1,12 @@
-// How many requests one address, and all of them together, may send to an organization's pages: a visitor who holds the
-// mouse down, or a script, must not crowd out the others. A refused request is refused whole, so that it can be sent again.
+// Rate limits for events of an organization's pages: per client address and in total. One visitor or script must not crowd out
+// others.
+// A refused request is refused as a whole, so the sender can repeat it.
 
 import { z } from "zod"
 import { AppError, type RateLimiter } from "#core"
 import { networkOf, rateLimitWindowSeconds } from "#core/engine"
 
-/** What an operator can set about page events. */
+/** Operator settings for page events. */
 export const PageEventSettings = z.strictObject({
   address_per_minute: z
     .int()
@@ -25,7 +26,7 @@ export class EventLimits {
     this.#settings = settings
   }
 
-  /** Counts a request; why it is refused where there are too many. */
+  /** Counts a request. Returns an error if a limit is exceeded. */
   async take(organization: string, address: string): Promise<AppError | undefined> {
     const { address_per_minute, organization_per_minute } = this.#settings
     const quotas = [

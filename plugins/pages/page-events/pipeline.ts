@@ -1,5 +1,5 @@
-// The page-events pipeline of a page: made with the page's first publication, once;
-// disabling it turns first-party analytics off for the page, and it is not made again.
+// Creates the page-events pipeline of a page at its first publication. Disabling it turns first-party analytics off for the page.
+// Later publications do not create it again.
 import { derivedUuid, type UnitOfWork, uniqueSlug } from "#core"
 import { PipelineDocument } from "#core/engine"
 import type { EventPipelines } from "../../capture/pipelines/index.ts"

@@ -1,6 +1,7 @@
-// Runs one journalled event again, and vouches for it: a receipt is given only when exactly one keyed write went to the
-// shared dataset and the row is there afterwards. Anything else fails closed: no receipt, and an entry that failed and
-// says why. So the row is committed first (a second time it is the same row) and the entry once it is known to be there.
+// Replays one journalled event. The receipt requires exactly one keyed write to the shared dataset, and the row read back after
+// it.
+// Otherwise the replay fails closed: no receipt, and a failed entry with the cause. So the row is committed before the entry.
+// A repeated write produces the same row.
 import { createHmac } from "node:crypto"
 import { isDeepStrictEqual } from "node:util"
 import { AppError, type Clock, type Json, type Store, timestamp, type UnitOfWork, type Vault } from "#core"
@@ -42,7 +43,7 @@ export function replayer(deps: ReplayDeps): (args: ReplayArgs) => Promise<EventR
   }
 }
 
-/** The event's row, committed and read back, before anything says that it was accepted. */
+/** Commits the event's row and reads it back, before the entry reports success. */
 async function writeAgain({ store, datasets, dataset }: ReplayDeps, { pipeline, entry, draft, journal }: ReplayArgs) {
   const { organization } = pipeline
   if (pipeline.document.state !== "active") throw turnedOff(pipeline.slug)
@@ -63,7 +64,7 @@ async function writeAgain({ store, datasets, dataset }: ReplayDeps, { pipeline, 
   const replay_of = entry.replay_of ?? entry.id
   const origin = { executionId: replay_of, stepId, itemIndex: 0, receivedAt: timestamp(batch.context.received_at) }
   const values = rowOf(read.event, batch.context)
-  // The row that the event wrote, also where an earlier version knew it by another id.
+  // Id of the event's earlier row. Earlier versions may have used another id.
   const id = entry.rows.find(({ dataset }) => dataset === pageEventsDataset)?.row_id
   const { row_id } = await dataset.write(work, { organization, key: pageEventsKey, id, values, origin })
   refuseUnlessOneRow(work, target.id, row_id)
@@ -76,7 +77,7 @@ async function writeAgain({ store, datasets, dataset }: ReplayDeps, { pipeline, 
   return { execution_id: draft.id, replay_of, dataset: `${organization.slug}.${pageEventsDataset}`, row_id, event_id }
 }
 
-/** The entry tells why. What failed is the write, not the event: it was verified, and may be run again. */
+/** Stores the cause in the entry. The status is `failed`, not `rejected`: the event was verified and may be replayed again. */
 async function refuse({ draft, journal }: ReplayArgs, error: ReceiptRefused): Promise<void> {
   journal.reject(draft, "receipt_refused", error)
   draft.status = "failed"
@@ -96,7 +97,7 @@ function missingPage(): AppError {
   })
 }
 
-/** Also where a replay is forced: a disabled pipeline is to write no rows of the page. */
+/** Also refuses a forced replay: a disabled pipeline writes no rows of the page. */
 function turnedOff(slug: string): AppError {
   const message = `Analytics of this page are turned off: "${slug}" is not active, and writes nothing until it is, a forced replay included.`
   return new AppError("failed_precondition", message, { reason: "page_analytics_off" })

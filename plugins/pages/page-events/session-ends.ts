@@ -1,5 +1,6 @@
-// What is written when a session is over, and taken back when it was not: a page that stays open may go on with its
-// session hours later, and what was derived meanwhile would be false. Kept until no page can go on with it.
+// Writes derived rows when a session ends, and removes them if the session resumes. A page that stays open may resume its session
+// hours
+// later, and the derived rows would then be false. An ended session is stored until no page can resume it.
 import { type Clock, type Live, type Store, timestamp, type UnitOfWork } from "#core"
 import type { ReservedDataset } from "../../data/datasets/index.ts"
 import { type EndedSessionDocument, EndedSessionsCollection, LeadsCollection } from "./collections.ts"
@@ -31,13 +32,13 @@ export class SessionEnds {
     this.#deps = deps
   }
 
-  /** A session that ended and may be gone on with by the page that it was shown in. */
+  /** Returns an ended session that its page may still resume. */
   async ended(organization: string, visitor: string, sessionId: string): Promise<EndedSessionDocument | undefined> {
     const ended = await this.#deps.store.open(EndedSessionsCollection, organization).get(sessionId)
     return ended?.visitor === visitor ? ended : undefined
   }
 
-  /** Stages what follows from a session that is over, and that it is. */
+  /** Stages the end of the session and its derived rows. */
   async end(work: UnitOfWork, organization: Owner, visitor: string, state: SessionState): Promise<void> {
     const derived = conclude(state, await this.#leadsOf(organization.id, state.session_id))
     const rows = await this.writeDerived(work, organization, state.session_id, derived)
@@ -47,13 +48,13 @@ export class SessionEnds {
       .insert({ id: state.session_id, visitor, state, rows, expires_at }, { ifPresent: "keep" })
   }
 
-  /** Stages that it is not over: what was derived when it ended is taken back. */
+  /** Stages the session's resumption: removes the rows derived at its end. */
   resume(work: UnitOfWork, organization: Owner, ended: EndedSessionDocument): void {
     work.in(EndedSessionsCollection, organization.id).remove(ended.id)
     for (const row of ended.rows) this.#deps.dataset.remove(work, organization, row)
   }
 
-  /** Stages that a session became a lead: forms that it had begun were not abandoned. */
+  /** Stages a lead mark for the session. Its started forms were not abandoned. */
   async markLead(work: UnitOfWork, organization: Owner, sessionId: string, isTest: boolean): Promise<void> {
     const expires_at = timestamp(this.#deps.clock.now() + 2 * maxSessionMs)
     work.in(LeadsCollection, organization.id).insert({ id: leadId(sessionId, isTest), expires_at }, { ifPresent: "keep" })
@@ -61,7 +62,7 @@ export class SessionEnds {
     for (const row of ended?.rows ?? []) if (row.kind === "form_abandon") this.#deps.dataset.remove(work, organization, row)
   }
 
-  /** Pages whose analytics were turned off meanwhile have no rows. */
+  /** Writes derived rows. Skips pages whose analytics have been turned off. */
   async writeDerived(work: UnitOfWork, organization: Owner, sessionId: string, rows: readonly DerivedRow[]) {
     const { clock, dataset, live, targets } = this.#deps
     const now = clock.now()
@@ -78,7 +79,7 @@ export class SessionEnds {
     return derivedRows
   }
 
-  /** Stages that derived rows go, whether or not analytics are still on. */
+  /** Stages the removal of derived rows, even if analytics are off. */
   async withdraw(work: UnitOfWork, organization: Owner, sessionId: string, rows: readonly WithdrawnRow[]): Promise<void> {
     for (const { kind, number, base, since } of rows) {
       const values = { event_id: derivedIdOf(sessionId, { kind, number }), artifact_id: base["artifact_id"] ?? "" }

@@ -1,5 +1,5 @@
-// What the service remembers of an open session, and what follows from it: bursts of clicks while it goes on, bails and
-// abandoned forms when it is over. Pure: state in, state and derived rows out.
+// State of an open session and the events derived from it: rage clicks during the session, bails and abandoned forms at its end.
+// Pure: state in, state and derived rows out.
 import type { Json } from "#core"
 import type { Batch, Click } from "./batch.ts"
 import { type PageClicks, type Rage, settleClicks, takeClicks } from "./bursts.ts"
@@ -9,12 +9,12 @@ export const idleMs = 30 * 60_000
 export const maxSessionMs = 24 * 3_600_000
 
 const bailBelow = 25
-/** What one session may make the service remember. */
+/** Memory bounds of one session. */
 const most = { pages: 30, forms: 10, names: 200 }
 
-/** One page of a session, in test traffic or out of it. */
+/** One page of a session. Test traffic has a separate visit. */
 export interface PageVisit extends PageClicks {
-  /** The columns that every row of the page has, as they were last. */
+  /** Columns in every row of the page, with their latest values. */
   base: Record<string, Json>
   first_at: number
   last_at: number
@@ -22,9 +22,9 @@ export interface PageVisit extends PageClicks {
   clicked: boolean
   lead: boolean
   depth: number
-  /** The row of the first view, with the depth that it has and the time of its last writing; absent before the first view. */
+  /** Row of the first view, with its depth and the time of its last write. Absent before the first view. */
   view?: { event_id: string; depth: number; written: number }
-  /** Forms that were started, with their fields' names in the order of the first touch. */
+  /** Started forms, with their fields' names in order of the first touch. */
   forms: { form: string; fields: string[] }[]
 }
 
@@ -35,7 +35,7 @@ export interface SessionState {
   last_at: number
   /** By page; see `pageVisit`. */
   pages: Record<string, PageVisit>
-  /** How many derived rows there are of each kind: the number of the next. */
+  /** Number of derived rows per kind. The next row of a kind gets this number. */
   numbers: Partial<Record<DerivedKind, number>>
 }
 
@@ -45,32 +45,32 @@ export interface DerivedRow {
   readonly at: number
   readonly base: Readonly<Record<string, Json>>
   readonly columns: Readonly<Record<string, Json>>
-  /** Of a row that may be written several times: when this is, later each time; milliseconds since the epoch. */
+  /** Time of this write, for rows with several writes; later for each write. Milliseconds since the epoch. */
   readonly writtenAt?: number
 }
 
-/** A derived row that no longer follows from what is known. */
+/** A derived row that new data has invalidated. */
 export interface WithdrawnRow extends Pick<DerivedRow, "kind" | "number" | "base"> {
-  /** When it was first written; milliseconds since the epoch. */
+  /** Time of the first write, in milliseconds since the epoch. */
   readonly since: number
 }
 
-/** What follows from a batch. */
+/** Changes derived from a batch. */
 export interface Derived {
   readonly rows: readonly DerivedRow[]
   readonly withdrawn: readonly WithdrawnRow[]
-  /** The view's row, if the page was scrolled deeper since its last writing. */
+  /** The view's row, if the page was scrolled deeper since its last write. */
   readonly deeper?: DeeperView | undefined
 }
 
 export interface DeeperView {
   readonly event_id: string
   readonly max_scroll_depth: number
-  /** Milliseconds since the epoch, later for each writing. */
+  /** Milliseconds since the epoch, later for each write. */
   readonly writtenAt: number
 }
 
-/** When the session is over unless something more comes. */
+/** Returns the time at which the session ends without further events. */
 export function endOf(state: Pick<SessionState, "started_at" | "last_at">): number {
   return Math.min(state.last_at + idleMs, state.started_at + maxSessionMs)
 }
@@ -81,18 +81,18 @@ export interface Heard {
   readonly events: readonly SubmittedEvent[]
   readonly batch: Pick<Batch, "clicks" | "touched" | "depth">
   readonly receivedAt: number
-  /** The server's time of a browser's. */
+  /** Converts a time of the browser's clock to the server's clock. */
   readonly timeOf: (at: number) => number
 }
 
-/** What is remembered of a page, apart for test traffic: a team that tries its page does nothing for who visits it. */
+/** Returns the stored visit of a page. Test traffic has a separate visit, so a team's own checks do not affect visitors. */
 export function pageVisit({ pages }: SessionState, artifact: string, isTest: boolean): PageVisit | undefined {
   const visit = pages[keyOf(artifact, isTest)]
-  // Sessions that were open before the two were told apart may have test traffic in a visitor's place: that is restarted.
+  // Sessions of earlier versions may have test traffic in the visitor's place. Those visits restart.
   return visit && isTestVisit(visit) === isTest ? visit : undefined
 }
 
-/** Takes a batch into the state (changed in place); returns what follows at once. */
+/** Adds a batch to `state` in place. Returns the immediate changes. */
 export function hear(state: SessionState, input: Heard): Derived {
   const { artifact, base, events, batch, receivedAt } = input
   state.last_at = Math.max(state.last_at, receivedAt)
@@ -120,7 +120,7 @@ export function hear(state: SessionState, input: Heard): Derived {
   return { ...bursts(state, page, clicksOf(events, batch.clicks, receivedAt), input), deeper: deeperView(page, input) }
 }
 
-/** Notes the depth that the row of the page's view is to have. Senders that report no depth have milestones only. */
+/** Records the new depth for the row of the page's view. Some senders report no depth, only milestones. */
 function deeperView(page: PageVisit, { events, batch, receivedAt }: Heard): DeeperView | undefined {
   const viewed = events.find(({ kind }) => kind === "pageview")
   if (viewed) page.view ??= { event_id: viewed.event_id, depth: -1, written: 0 }
@@ -132,8 +132,8 @@ function deeperView(page: PageVisit, { events, batch, receivedAt }: Heard): Deep
 }
 
 /**
- * What is left to say of a session that is over: of all of its pages together, since one may lead to another, and apart for
- * test traffic. `leads`: of which traffic the service itself took a lead, test traffic or not.
+ * Returns the final rows of an ended session. Its pages are judged together, since one may lead to another. Test traffic is
+ * separate. `leads`: kinds of traffic (test or not) with a lead recorded by the service.
  */
 export function conclude(state: SessionState, leads: ReadonlySet<boolean> = new Set()): DerivedRow[] {
   return [false, true].flatMap((isTest) => {
@@ -143,7 +143,7 @@ export function conclude(state: SessionState, leads: ReadonlySet<boolean> = new 
   })
 }
 
-/** The columns of the last row of a session, of whichever page. */
+/** Returns the columns of the session's latest row, on any page. */
 export function lastBase(state: SessionState, isTest: boolean): Readonly<Record<string, Json>> | undefined {
   const [latest] = visitsOf(state, isTest).sort((left, right) => right.last_at - left.last_at)
   return latest?.base
@@ -161,7 +161,7 @@ function isTestVisit({ base }: PageVisit): boolean {
   return base["is_test"] === true
 }
 
-/** One, and where the visitor left. */
+/** Returns one row for the session, at the visitor's last page. */
 function bails(state: SessionState, pages: readonly PageVisit[]): DerivedRow[] {
   const max_scroll_depth = Math.max(...pages.map(({ depth }) => depth))
   if (!pages.some(({ viewed }) => viewed) || pages.some(({ clicked }) => clicked) || max_scroll_depth >= bailBelow) return []
@@ -170,7 +170,7 @@ function bails(state: SessionState, pages: readonly PageVisit[]): DerivedRow[] {
   return [{ kind: "scroll_bail", number: next(state, "scroll_bail"), at, base, columns }]
 }
 
-/** One a form, on the page where it stands. */
+/** Returns one row per form, on the page of the form. */
 function abandons(state: SessionState, pages: readonly PageVisit[]): DerivedRow[] {
   return pages.flatMap(({ base, first_at, last_at: at, forms }) =>
     forms.map(({ form, fields }) => {
@@ -203,7 +203,7 @@ function namesIn(state: SessionState): number {
   return Object.values(state.pages).reduce((sum, { forms }) => sum + forms.reduce((inForms, { fields }) => inForms + fields.length, 0), 0)
 }
 
-/** Clicks on calls to action are events, those elsewhere are signals; a burst may be made of both. */
+/** Merges clicks on calls to action (events) with other clicks (signals). A burst may consist of both. */
 function clicksOf(events: readonly SubmittedEvent[], signals: readonly Click[], receivedAt: number): Click[] {
   const asEvents = events.flatMap(({ kind, at, columns }) => {
     const { x, y, element } = columns

@@ -1,5 +1,5 @@
-// Sessions across requests: which one a visitor is in, kept in the store so that a restart forgets nothing, and closed by
-// a durable job that is put off for as long as the visitor stays.
+// Sessions of visitors across requests. They are stored, so they survive a restart. A durable job ends a session.
+// The job is postponed while the visitor stays.
 import { z } from "zod"
 import { defineJob, derivedUuid, type Ids, type JobQueue, type Json, Postponed, token, type UnitOfWork } from "#core"
 import type { VisitorSessions } from "../pages/index.ts"
@@ -8,39 +8,42 @@ import { campaignIn } from "./rows.ts"
 import { type Derived, endOf, idleMs, lastBase, type SessionState } from "./session.ts"
 import { mayGoOn, type Owner, SessionEnds, type SessionEndsDeps } from "./session-ends.ts"
 
-/** A session as it was read, to be changed and staged. */
+/** A session as read from the store, ready for changes. */
 export interface OpenSession {
   readonly state: SessionState
-  /** The one before, of the same visitor, when it is over and nobody has said so yet. */
+  /** The visitor's previous session, if it is over but not yet ended. */
   readonly over: SessionState | undefined
-  /** The same session, when it had ended and is gone on with. */
+  /** The same session's end document, if the session had ended and resumes. */
   readonly ended: EndedSessionDocument | undefined
   readonly stored: SessionDocument | undefined
 }
 
-/** What the page that sends has shown of the session that it is of. */
+/** Data from the sending page about its session. */
 export interface SaidSession {
-  /** The session that the page was shown as the beginning of. */
+  /** Id of the session that began with the page. */
   readonly shownAs?: string | undefined
-  /** The session that the page was shown in. */
+  /** Id of the session in which the page was served. */
   readonly shownIn?: string | undefined
-  /** When it was viewed last, by what it sends; milliseconds since the epoch. */
+  /** Time of the last view in the sent events, in milliseconds since the epoch. */
   readonly viewedAt?: number | undefined
 }
 
 export interface Sessions extends VisitorSessions {
   /**
-   * The session of a visitor at that time: the open one; that which the page was shown in, though it ended meanwhile, unless the
-   * page was viewed again since; else a new one, with the id that the page was shown with, where that is still free.
+   * Returns the visitor's session at `now`: the open session, or the ended session of the page unless the page was viewed again
+   * since. Otherwise creates a session, with the id from the page if that id is free.
    */
   of(organization: string, visitor: string, now: number, said?: SaidSession): Promise<OpenSession>
-  /** What is known of a session that the visitor has open. */
+  /** Returns the state of the session if the visitor has it open. */
   open(organization: string, visitor: string, sessionId: string): Promise<SessionState | undefined>
-  /** Stages the session and what follows. One changed meanwhile has the commit `aborted`, `already_exists` or `not_found`. */
+  /**
+   * Stages the session and its derived rows. After a concurrent change the commit fails with `aborted`, `already_exists` or
+   * `not_found`.
+   */
   stage(work: UnitOfWork, organization: Owner, visitor: string, session: OpenSession, derived: Derived): Promise<void>
-  /** Stages that a session became a lead. */
+  /** Stages a lead mark for the session. */
   markLead(work: UnitOfWork, organization: Owner, sessionId: string, isTest: boolean): Promise<void>
-  /** Ends a session that is over; throws Postponed while it is not. */
+  /** Ends a session. Throws Postponed if the session is not over yet. */
   end(work: UnitOfWork, organization: Owner, visitor: string, sessionId: string): Promise<void>
 }
 
@@ -53,7 +56,7 @@ export interface SessionsDeps extends SessionEndsDeps {
 
 const EndPayload = z.object({ organization: z.string(), slug: z.string(), visitor: z.string(), session_id: z.string() })
 
-/** Closes one session when it has been idle for long enough. */
+/** Ends one session after its idle time. */
 export const endSession = defineJob({
   type: "page_events.session_end",
   summary: "Ends a visitor's session and derives its final events.",
@@ -81,7 +84,7 @@ export function createSessions({ ids, queue, ...deps }: SessionsDeps): Sessions 
       if (stored && endOf(stored.state) > now) {
         return { id: stored.state.session_id, begins: false, campaign: campaignIn({}, lastBase(stored.state, false)) }
       }
-      // The same for every page that is shown before the first event comes.
+      // The same id for every page served before the first event.
       const id = derivedUuid("page session", organization, visitor, String(Math.floor(now / idleMs)))
       return { id, begins: true, campaign: {} }
     },

@@ -1,11 +1,11 @@
-// The verdict on each element of a request, with its journal entry, and the answer that lists them all.
+// Judges each element of a request, creates its journal entry and builds the common answer.
 import { AppError, type Ids, isRecord, type Json } from "#core"
 import type { Arrival, JournalEntry, Reply } from "#core/engine"
 import type { Batch } from "./batch.ts"
 import { campaignIn, envelopeOf, pageUrl } from "./rows.ts"
 import { type ReadEvent, readEvent, type SubmittedEvent } from "./vocabulary.ts"
 
-/** One element, judged. */
+/** One judged element. */
 export interface Judged {
   readonly index: number
   readonly text: string
@@ -16,12 +16,12 @@ export interface Judged {
 
 export interface Judging {
   readonly bot: boolean
-  /** Names that the page's author gave. */
+  /** Names from the page's HTML. */
   readonly authored: ReadonlySet<string>
   readonly ids: Ids
 }
 
-/** Each element by itself. */
+/** Judges each element separately. */
 export function judge(arrival: Arrival, batch: Batch, { bot, authored, ids }: Judging): Judged[] {
   const elements = batch.elements.map((element) => ({ element, read: readEvent(element, authored) }))
   const oneIsGood = !bot && elements.some(({ read }) => read.ok)
@@ -51,12 +51,12 @@ const refusedBot: RefusedEvent = {
   error: new AppError("permission_denied", "Events of bots are not counted.", { reason: "bot" }),
 }
 
-/** A request of a bot that holds no event, signals at most. */
+/** Refuses a bot's request without events; it may contain signals. */
 export function refuseEmptyOfBot(arrival: Arrival, execution: string): Reply {
   return refuseWhole(arrival, execution, refusedBot.error, refusedBot.cause)
 }
 
-/** What the answer says of it. Those of bots are counted in the minute's one entry. */
+/** Returns the element's part of the answer. Refusals of bots share one entry per minute. */
 function refuse({ journal }: Arrival, entry: JournalEntry, { cause, error }: RefusedEvent, oneIsGood: boolean): Record<string, Json> {
   const { event_id } = entry.verdict
   const result = { event_id, status: "rejected", cause, message: error.message }
@@ -66,7 +66,7 @@ function refuse({ journal }: Arrival, entry: JournalEntry, { cause, error }: Ref
   return own ? { ...result, execution_id: entry.id } : result
 }
 
-/** What the request alone tells: a request of nothing but bad elements begins no session. */
+/** Builds the envelope from the request alone: a request of malformed elements only starts no session. */
 function saidBy({ pipeline, stamp }: Arrival, { envelope }: Batch): Record<string, Json> {
   const artifact_id = pipeline.document.owner_artifact_id ?? ""
   return envelopeOf({
@@ -84,7 +84,7 @@ function idOf(element: Json): string | null {
   return typeof id === "string" ? id.slice(0, 64) : null
 }
 
-/** Counted in the minute's one entry; the beacon reads from the header when to come again. */
+/** Refuses the whole request. The refusal is counted in one entry per minute. The beacon reads the retry time from the header. */
 export function refuseWhole({ journal, isTest }: Arrival, execution: string, refusal: AppError, cause = "rate_limited"): Reply {
   const entry = journal.draft(execution, "")
   entry.is_test = isTest
@@ -94,7 +94,7 @@ export function refuseWhole({ journal, isTest }: Arrival, execution: string, ref
   return { status: refusal.status, headers, body: refusal.toBody() as unknown as Json }
 }
 
-/** Good when one element is; a request of nothing but bad ones is refused, and says why of each. */
+/** Succeeds if at least one element was accepted. Otherwise refuses the request, with a cause for each element. */
 export function answer(judged: readonly Judged[]): Reply {
   const results = judged.map(({ result }) => result)
   if (judged.length === 0 || judged.some(({ event }) => event)) return { status: 200, headers: {}, body: { status: "accepted", results } }

@@ -1,5 +1,5 @@
-// The fixed vocabulary of page events: what browsers may submit, what of each kind is kept, and the names that are the
-// server's own. Pure.
+// The vocabulary of page events: kinds that browsers may submit, stored columns of each kind, and names reserved for the server.
+// Pure.
 import { z } from "zod"
 import { AppError, type Json } from "#core"
 
@@ -18,7 +18,7 @@ export type SubmittedKind = (typeof submittedKinds)[number]
 const derivedKinds = ["rage_click", "scroll_bail", "form_abandon"] as const
 export type DerivedKind = (typeof derivedKinds)[number]
 
-/** What an element is called; see `elementName` for what is kept of it. */
+/** Name of an element. `elementName` filters it before storage. */
 const Name = z.string().max(500).default("")
 const nameColumns: ReadonlySet<string> = new Set(["view", "section", "element", "form", "field", "video"])
 
@@ -35,7 +35,7 @@ const ofKind = {
   web_vital: z.object({ vital_name: z.enum(["LCP", "INP", "CLS"]), vital_value: z.number().finite().min(0).max(3_600_000) }),
 } satisfies Record<SubmittedKind, z.ZodType>
 
-/** Bounds of web-vitals: at most the first is good, at most the second needs improvement. LCP and INP in milliseconds. */
+/** Bounds of web-vitals: up to the first is good, up to the second needs improvement. LCP and INP are in milliseconds. */
 const bounds = { LCP: [2_500, 4_000], INP: [200, 500], CLS: [0.1, 0.25] } as const
 
 function ratingOf(name: keyof typeof bounds, value: number): "good" | "needs-improvement" | "poor" {
@@ -53,9 +53,9 @@ const Common = z.object({
 export interface SubmittedEvent {
   readonly kind: SubmittedKind
   readonly event_id: string
-  /** Milliseconds since the epoch by the browser's clock; undefined where it says nothing. */
+  /** Milliseconds since the epoch by the browser's clock; undefined if the browser sent no time. */
   readonly at: number | undefined
-  /** The columns of its kind. */
+  /** Columns of the event's kind. */
   readonly columns: Readonly<Record<string, Json>>
 }
 
@@ -63,10 +63,12 @@ export type ReadEvent =
   | { readonly ok: true; readonly event: SubmittedEvent }
   | { readonly ok: false; readonly cause: EventRefusal | "bot"; readonly error: AppError }
 
-/** Why an element is not a page event that can be submitted; each a reason of its own. */
+/** Causes for refusing an element. Each is a reason of its own. */
 export type EventRefusal = "invalid_event" | "reserved_event" | "unknown_event"
 
-/** One element of a batch. `authored`: names that the page's author gave. Never throws; a refusal says which field and why. */
+/**
+ * Reads one element of a batch. `authored`: names from the page's HTML. Never throws; a refusal names the field and the cause.
+ */
 export function readEvent(element: Json, authored: ReadonlySet<string>): ReadEvent {
   if (typeof element !== "object" || element === null || Array.isArray(element))
     return refused("invalid_event", "An event is an object with `event` and `event_id`.", "")
@@ -87,7 +89,7 @@ export function readEvent(element: Json, authored: ReadonlySet<string>): ReadEve
   return { ok: true, event: { kind, event_id, at, columns: storedColumns(columns.data, authored) } }
 }
 
-/** Without what is absent or may have been typed, and with the rating that the value has. */
+/** Omits absent values and names that may have been typed. Adds the rating of a web vital. */
 function storedColumns(columns: Readonly<Record<string, Json | undefined>>, authored: ReadonlySet<string>): Record<string, Json> {
   const out: Record<string, Json> = {}
   for (const [name, value] of Object.entries(columns)) {
@@ -100,12 +102,12 @@ function storedColumns(columns: Readonly<Record<string, Json | undefined>>, auth
   return out
 }
 
-/** The name that the page's author gave an element; "" for what a visitor may have put there, which is dropped and not refused. */
+/** Returns the author's name of an element. Returns "" for text that a visitor may have typed; the event is still accepted. */
 export function elementName(name: string, authored: ReadonlySet<string>): string {
   return authored.has(name) || looksGiven(name) ? name : ""
 }
 
-/** Whether nobody would have typed it: neither a sentence, an address, nor as many digits as telephones and cards have. */
+/** Returns true if the name does not look typed: not a sentence, not an address, and fewer digits than phone or card numbers. */
 export function looksGiven(name: string): boolean {
   if (!/^[\p{L}\p{M}\p{N}_.:[\] -]{1,80}$/u.test(name)) return false
   return (name.match(/\p{Nd}/gu)?.length ?? 0) <= 6 && name.split(" ").length <= 4

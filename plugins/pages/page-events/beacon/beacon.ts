@@ -1,20 +1,20 @@
-// The beacon: tells the service what a visitor does on a page, in batches, and never anything that is typed. Small, since
-// every visit loads it; nothing in it may throw into the page.
+// The beacon: sends a visitor's actions on a page to the service, in batches. It never sends typed text.
+// Every visit loads it, so it is small. No error may reach the page.
 import type { BeaconConfig, Browser, Element, FetchAnswer, PageEvent, Target, Vital } from "./browser.ts"
 
-/** Where the measuring of web vitals is loaded from; put in when the beacon is built. */
+/** Path of the web vitals script. The build inserts it. */
 declare const vitalsPath: string
 
-/** Of what waits to be sent again; what is later is lost. */
+/** Bound of the retry buffer. The newest items beyond it are dropped. */
 const maxWaiting = 100
 
 const w = globalThis as unknown as Browser
 const d = w.document
 
-/** The element that was used, in an open shadow tree too: the event's own target is then the tree's host. */
+/** Returns the used element, in an open shadow tree as well. The event's own target is the host of the tree. */
 const innermost = (event: PageEvent) => event.composedPath()[0] as Element
 
-/** No error leaves this function. */
+/** Wraps a function and swallows its errors. */
 const safe =
   <A extends unknown[]>(run: (...args: A) => unknown) =>
   (...args: A) => {
@@ -29,7 +29,7 @@ safe(() => {
   const script = d.currentScript
   const config = JSON.parse(script?.getAttribute("data-mr") ?? "") as BeaconConfig
   const page = config.e.page_url
-  // A second one stands in a page that was saved from a browser and published again: it would tell of the page that it was.
+  // A page saved from a browser and published again contains a second beacon. It would report the original page.
   if (w.mrBeacon || (config.g && w.navigator.globalPrivacyControl)) return
   w.mrBeacon = 1
 
@@ -39,11 +39,11 @@ safe(() => {
   let depth = 0
   let deepest = -1
   let timer: unknown
-  /** Whether the visitor has seen the page: it may have been opened in the background, or before it was asked for. */
+  /** True after the visitor has seen the page. The page may have opened in the background or by prerendering. */
   let hasStarted = false
-  /** Requests that failed in a row; while there are some, what comes meanwhile waits. */
+  /** Consecutive failed requests. While above zero, new events wait. */
   let fails = 0
-  /** Told of once: in a visit, and in a view of the page. */
+  /** Keys already reported: in this visit, and in this view of the page. */
   const once = new Set<unknown>()
   const inView = new Set<unknown>()
   const first = (key: unknown, keys = once) => !keys.has(key) && keys.add(key)
@@ -58,7 +58,7 @@ safe(() => {
     events = []
     clicks = []
     touched = []
-    // Each event's id makes it one, however often it is sent.
+    // The event's id makes repeated deliveries one event.
     const again = (seconds?: number) => {
       events = [...state[0], ...events].slice(0, maxWaiting)
       clicks = [...state[1], ...clicks].slice(0, maxWaiting)
@@ -67,8 +67,8 @@ safe(() => {
       clearTimeout(timer as number)
       timer = setTimeout(flush, (seconds || Math.min(60, 2 ** ++fails)) * (1000 + 500 * Math.random()))
     }
-    // Where requests fail, what is sent this way may come through; nobody is told whether it did. A sandboxed page has no
-    // storage that the next one could read: what does not come through now is lost.
+    // A beacon request may succeed when fetch fails; its result is unknown. A sandboxed page has no storage for the next page, so
+    // events that fail now are lost.
     if (leaving === true && fails) safe(() => w.navigator.sendBeacon(config.u, body))()
     try {
       fetch(config.u, { method: "POST", body, keepalive: true, credentials: "omit" }).then(
@@ -92,17 +92,19 @@ safe(() => {
     else soon()
   }
 
-  /** What scrolls: the page, or where that does not, what fills the middle of the window. */
+  /**
+   * Returns the scroll position of the page. If the page does not scroll, of the scrolling element in the middle of the window.
+   */
   const scroller = () => {
     const root = d.scrollingElement ?? d.documentElement
-    // The root's clientHeight says nothing where there is no doctype.
+    // Without a doctype, the root's clientHeight is unusable.
     if (root.scrollHeight > w.innerHeight) return { way: root.scrollHeight - w.innerHeight, at: w.scrollY }
     for (let inner = d.elementFromPoint(w.innerWidth / 2, w.innerHeight / 2); inner; inner = inner.parentElement)
       if (inner.scrollHeight > inner.clientHeight && /auto|scroll/.test(w.getComputedStyle(inner).overflowY))
         return { way: inner.scrollHeight - inner.clientHeight, at: inner.scrollTop }
     return { way: 0, at: 0 }
   }
-  // Shares of a section at which it is looked at: a small one of a tall section fills the window.
+  // Visible shares of a section for the observer. Small shares matter for tall sections: one of them fills the window.
   const threshold: number[] = []
   for (let share = 0.2; share > 0.001; share /= 1.5) threshold.push(share)
   const watched = new Set<unknown>()
@@ -117,7 +119,7 @@ safe(() => {
       { threshold },
     )
   let looking: unknown
-  /** Watches the sections that there are by now. */
+  /** Observes the sections present now. */
   const look = safe(() => {
     looking = 0
     observer ??= observe()
@@ -125,9 +127,12 @@ safe(() => {
   })
 
   const visit = w.performance.getEntriesByType("navigation")[0]
-  /** The answer to the page's own form is not a new view. It is known by the redirect, or as what was there before: a sandboxed page has neither storage nor a referrer. */
+  /**
+   * True after the page's own form was answered: the answer is not a new view. The redirect or the navigation type shows it. A
+   * sandboxed page has neither storage nor a referrer.
+   */
   let answer: unknown = w.location.hash === "#thank-you" && visit && (visit.redirectCount || visit.type !== "navigate")
-  /** Whether the visitor did something that may scroll: the browser scrolls to the answer by itself. */
+  /** True after an action of the visitor that may scroll. The browser itself scrolls to the answer. */
   let moved = false
   const scrolled = () => {
     if (answer && moved) {
@@ -140,7 +145,7 @@ safe(() => {
     for (const scroll_depth of [25, 50, 75, 90, 100])
       if (now >= scroll_depth && first(scroll_depth, inView) && !answer) tell("scroll_milestone", { scroll_depth })
   }
-  /** A page that fits is seen whole by who leaves it; until then it may grow. */
+  /** A page that fits the window counts as fully seen on leaving. Until then it may grow. */
   const leave = () => {
     if (d.readyState === "complete" && scroller().way <= 0) depth = 100
     flush(true)
@@ -153,7 +158,7 @@ safe(() => {
     const name = labelOf(form)
     if (first(form)) {
       tell("form_start", { form: name, field })
-      // The event of a form in a shadow tree does not leave the tree.
+      // The submit event of a form in a shadow tree does not leave the tree.
       on(form, "submit", flush)
     }
     if (first(target)) {
@@ -165,7 +170,7 @@ safe(() => {
     tell("pageview", config.v && { view: w.location.hash.replace(/^#[!/]*/, "").replace(/\//g, ".") })
     scrolled()
   }
-  /** What a person does; a script's clicks and input are its own. */
+  /** Listens to actions of a person. Clicks and input by scripts are ignored. */
   const onTrusted = (type: string, run: (event: PageEvent) => unknown) => on(w, type, (event) => event.isTrusted && run(event))
 
   on(w, "scroll", scrolled)
@@ -173,7 +178,7 @@ safe(() => {
     on(w, type, () => {
       moved = true
     })
-  /** The field of the label that was clicked last, and where. */
+  /** Field of the last clicked label, and the click's point. */
   let field: Element | null | undefined
   let point = ""
   let last: Element | null | undefined
@@ -182,7 +187,7 @@ safe(() => {
     const target = innermost(event)
     const within = (selector: string) => event.composedPath().find((element) => element.matches?.(selector))
     const here = `${clientX} ${clientY}`
-    // The browser clicks a label's field as well, at the same point.
+    // The browser also clicks the label's field, at the same point.
     const again = target === field && here === point
     const control = within("label")?.control
     field = again || control === target ? null : control
@@ -192,7 +197,7 @@ safe(() => {
     const y = Math.round(clientY + w.scrollY)
     const cta = within("a,button,summary,[role=button],[type=submit],[data-cta]")
     const used = control ?? within("input,select,textarea")
-    // One control after another is use of them, and two or three clicks select text.
+    // A change to another control is use of it. Two or three clicks select text.
     const selection = w.getSelection()
     const selects = selection && !selection.isCollapsed && selection.containsNode(target, true)
     const how = used && used !== last ? 2 : selects ? 1 : 0
@@ -201,7 +206,7 @@ safe(() => {
     else if (clicks.push([Date.now(), x, y, labelOf(within("[id],[name]") ?? target), how])) soon()
   })
   onTrusted("input", touch)
-  // What a form sends is told of by the service, which knows whether it was kept; what was done before comes first.
+  // The service itself reports leads, since only it knows if the form was stored. Earlier events are sent first.
   on(w, "submit", flush)
   const autoplays = new Set<unknown>()
   on(w, "play", ({ target }) => {
@@ -224,7 +229,7 @@ safe(() => {
       push.apply(w.history, args)
       navigated()
     }
-    // A link to a fragment is one as well.
+    // A link to a fragment also fires `popstate`.
     on(w, "popstate", navigated)
   }
 
@@ -235,7 +240,7 @@ safe(() => {
     else {
       view()
       look()
-      // Sections that a script makes later.
+      // Sections that a script adds later.
       new w.MutationObserver(() => {
         if (!looking) looking = setTimeout(look, 500)
       }).observe(d, { childList: true, subtree: true })
@@ -251,16 +256,18 @@ safe(() => {
   start()
 })()
 
-// What elements of a page say of themselves. Only attributes are asked: a form's properties (id, name, action, method) are
-// hidden by fields of these names.
+// Reads names of elements from attributes only. Fields with the names id, name, action or method hide the form's properties.
 
-/** What its author calls an element; never what it says. */
+/** Returns the author's name of an element, never its text. */
 const labelOf = (element: Element) =>
   attribute(element, "data-cta") || attribute(element, "id") || attribute(element, "name") || element.tagName.toLowerCase()
 
 const attribute = (element: Element, name: string) => element.getAttribute(name) ?? ""
 
-/** Whether a form is the page's, by the rule of what serves it: it goes to the page's own address, asks for nothing, and is not to be left alone. */
+/**
+ * Returns true if the form belongs to the page, by the rule of the server: it submits to the page's own address, not by GET, and
+ * has no `data-mr-ignore`.
+ */
 const isOwn = (form: Element, page: string) => {
   const { origin, pathname } = new URL(attribute(form, "action"), page)
   return origin + pathname === page && form.getAttribute("data-mr-ignore") === null && !/^(get|dialog)$/i.test(attribute(form, "method"))

@@ -1,4 +1,4 @@
-// The few things of a browser that the beacon touches, as types. (The DOM library would come over the whole project.)
+// Types of the browser features used by the beacon. The DOM library would apply to the whole project.
 
 export interface Target {
   addEventListener(type: string, listener: (event: PageEvent) => void, options?: { capture?: boolean; passive?: boolean }): void
@@ -7,25 +7,25 @@ export interface Target {
 export interface Element extends Target {
   readonly tagName: string
   readonly form?: Element | null
-  /** Of a label: its field. */
+  /** Only for labels: the labelled field. */
   readonly control?: Element | null
-  /** Of a video. */
+  /** Only for videos. */
   readonly muted?: boolean
   readonly autoplay?: boolean
   readonly parentElement: Element | null
   readonly scrollHeight: number
   readonly clientHeight: number
   readonly scrollTop: number
-  /** Absent in the document, the window and the roots of shadow trees. */
+  /** Absent in the document, the window and shadow roots. */
   matches?(selector: string): boolean
   getAttribute(name: string): string | null
 }
 
 export interface PageEvent {
   readonly target: Element
-  /** From the element that was used to the window, through open shadow trees. */
+  /** Path from the used element to the window, through open shadow trees. */
   composedPath(): Element[]
-  /** Done by a person or the browser, not by a script. */
+  /** True for actions of a person or the browser, false for a script. */
   readonly isTrusted: boolean
   readonly clientX: number
   readonly clientY: number
@@ -53,7 +53,7 @@ export interface Seen {
   readonly target: Element
 }
 
-/** What the service answers to events. */
+/** Answer of the service to events. */
 export interface FetchAnswer {
   readonly status: number
   readonly headers: { get(name: string): string | null }
@@ -85,17 +85,17 @@ export interface Browser extends Target {
   ) => { observe(element: Element): void; disconnect(): void }
 }
 
-/** What the served page says to the beacon, in its script element. */
+/** Configuration in the beacon's script element. */
 export interface BeaconConfig {
-  /** Where events go. */
+  /** URL for events. */
   readonly u: string
   /** The page envelope. */
   readonly e: { readonly page_url: string }
   /** Test traffic. */
   readonly t?: 1
-  /** Global Privacy Control counts. */
+  /** Honours Global Privacy Control. */
   readonly g?: 1
-  /** The page shows several views: one more with each change of its history. */
+  /** The page shows several views. Each change of its history is a new view. */
   readonly v?: 1
 }
 

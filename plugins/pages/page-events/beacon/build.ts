@@ -1,11 +1,12 @@
-// Builds what browsers load out of TypeScript, with esbuild, into scripts.generated.ts: a running service starts without
-// a bundler, and what is served is what was reviewed. A test compares the file with what would be built now.
+// Bundles the browser scripts with esbuild into scripts.generated.ts. A running service needs no bundler and serves reviewed
+// code.
+// A test compares the file with a fresh build.
 import { createHash } from "node:crypto"
 import { fileURLToPath } from "node:url"
 
 const generatedFile = fileURLToPath(new URL("./scripts.generated.ts", import.meta.url))
 
-/** What the plugin declares as generated. */
+/** Generated files of this plugin. */
 export async function generatedBeacon(): Promise<{ file: string; text: string }[]> {
   const vitals = await bundle("./vitals.ts", "esm", {})
   const version = createHash("sha256").update(vitals).digest("hex").slice(0, 12)
@@ -22,7 +23,7 @@ export async function generatedBeacon(): Promise<{ file: string; text: string }[
 }
 
 async function bundle(entry: string, format: "iife" | "esm", define: Record<string, string>): Promise<string> {
-  // Only here, so that a running service needs no bundler.
+  // Imported here, so a running service needs no bundler.
   const { build } = await import("esbuild")
   const built = await build({
     entryPoints: [fileURLToPath(new URL(entry, import.meta.url))],

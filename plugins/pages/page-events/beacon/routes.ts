@@ -1,4 +1,4 @@
-// The beacon and what it loads later, from a first-party path, cacheable by everybody.
+// Routes for the beacon and its web vitals script, on a first-party path. Any cache may store them.
 import { defineRoute, type RouteResponse } from "#core"
 import { beacon, vitals, vitalsVersion } from "./scripts.generated.ts"
 
@@ -35,7 +35,7 @@ export const serveVitals = defineRoute({
     query: { v: "Its version; with the current one it may be kept for a year." },
     answers: scriptAnswers,
   },
-  // The beacon asks for it by version; without one, it may be another tomorrow.
+  // The beacon requests a version. Without a version the content may change at any time.
   handle: ({ request }) =>
     script(vitals, request.query.get("v") === vitalsVersion ? "public, max-age=31536000, immutable" : "public, max-age=300"),
 })
@@ -44,7 +44,7 @@ function script(body: string, caching: string): RouteResponse {
   const headers = {
     "Content-Type": "text/javascript; charset=utf-8",
     "Cache-Control": caching,
-    // Told to all alike, so that a cache cannot keep an answer that a page's own origin may not use.
+    // The same value for all callers, so a cached answer fits every page origin.
     "Access-Control-Allow-Origin": "*",
     "Cross-Origin-Resource-Policy": "cross-origin",
     "X-Content-Type-Options": "nosniff",

@@ -1,4 +1,4 @@
-// Real-user LCP, INP and CLS, by Google's web-vitals; loaded after the page, apart from the beacon.
+// Measures LCP, INP and CLS of real users with Google's web-vitals. Loaded after the page, separate from the beacon.
 import { onCLS, onINP, onLCP } from "web-vitals"
 import type { Vital } from "./browser.ts"
 
