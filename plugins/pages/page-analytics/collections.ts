@@ -1,70 +1,70 @@
-// What is kept of the columnar copy. The rows themselves are in the dataset `page-events`; all of this can be made again
-// from them.
+// Collections of the columnar copy. The rows themselves are in the dataset `page-events`, and all of this can be rebuilt from
+// them.
 import { type Document, defineCollection } from "#core"
 
-/** One copy of an organization's events. While one is being rebuilt there are two; queries read the live one. */
+/** One copy of an organization's events. During a rebuild there are two copies; queries read the live copy. */
 export interface Copy extends Document {
   state: "live" | "building"
-  /** `created_at` of the last row that was read in order; null before the first. */
+  /** `created_at` of the last row read in order; null before the first row. */
   cursor: string | null
-  /** Every row committed before then is in the copy; null until it has caught up once. */
+  /** The copy contains every row committed before this time. Null until it has caught up once. */
   as_of: string | null
-  /** Whether the last reading reached the end; `passed_at` of the lease then counts as well. */
+  /** True if the last reading reached the end of the rows. The lease's `passed_at` then also applies. */
   caught_up: boolean
-  /** Counts changes of the copy: of two nodes that seal at once, one is refused. */
+  /** Counts changes of the copy. If two nodes seal at once, the revision refuses one of them. */
   revision: number
   created_at: string
-  /** A segment whose file a query did not find: the node that seals looks for it as well. */
+  /** Id of a segment whose file a query could not find. The sealing node checks the file as well. */
   missed?: string | null
-  /** A file of it is gone: nothing is added to it any more, and another copy is made to take its place. */
+  /** A file of the copy is missing. The copy receives no more rows, and a new copy will replace it. */
   lost?: true
 }
 
-/** One Parquet file. Never changed once it is there: what changes is written as another. */
+/** One Parquet file. It never changes; changed rows are written to a new file. */
 export interface Segment extends Document {
   copy_id: string
-  /** UTC day that its rows were received on, `2026-11-20`. */
+  /** UTC day of receipt of its rows, `2026-11-20`. */
   day: string
-  /** In the bucket. */
+  /** Key in the bucket. */
   key: string
   rows: number
   bytes: number
-  /** Version of the columns that it was written with. */
+  /** Version of the columns at the time of writing. */
   schema: number
   first_at: string
   last_at: string
   sealed_at: string
-  /** Since when no new query reads it; its file goes when no old one can. Null: live. */
+  /** Since this time no new query reads the segment. Its file is deleted after older queries have ended. Null: live. */
   replaced_at: string | null
-  /** The copy's revision that it came with; absent for those of earlier versions, which are older than any snapshot. */
+  /** The copy's revision that added the segment. Absent for segments of earlier versions; they are older than any snapshot. */
   added_in?: number
-  /** The copy's revision that it went with. */
+  /** The copy's revision that removed the segment. */
   replaced_in?: number
-  /** Why: only what was merged, or made again, still holds what it held then. */
+  /** Cause of the replacement. Only merged or rebuilt segments still hold their original rows. */
   replaced_for?: ReplacedFor
-  /** Snapshots need it still, so that it stays beyond the usual time. */
+  /** Snapshots still need the segment, so it outlives the usual time. */
   kept?: true
-  /** Its file was removed all the same. */
+  /** Its file has been removed although a snapshot needed it. */
   gone?: true
 }
 
 export type ReplacedFor = "merge" | "rebuild" | "rows" | "retention"
 
-/** What an answer was made from: the segments of a copy at one of its revisions. */
+/** The segments behind an answer: a copy at one of its revisions. */
 export interface SnapshotPlace {
-  /** "" where no copy was there. */
+  /** "" if no copy existed. */
   copy_id: string
   revision: number
   as_of: string | null
 }
 
-/** A snapshot that an answer named. `id` is the digest of its segments and time. */
+/** A snapshot named in an answer. `id` is the digest of its segments and time. */
 export interface HeldSnapshot extends Document, SnapshotPlace {
   created_at: string
   expires_at: string
 }
 
-/** A query with a name, and the snapshot that its rows are of. */
+/** A named query and the snapshot of its rows. */
 export interface Report extends Document {
   slug: string
   name: string
@@ -73,21 +73,21 @@ export interface Report extends Document {
   created_at: string
 }
 
-/** A row whose place in the copy must be looked at again: removed, or written long after it was received. */
+/** A row that needs another look: it was removed, or written long after its receipt. */
 export interface RowNote extends Document {
   row_id: string
-  /** Of the row. */
+  /** The row's time of receipt. */
   received_at: string
 }
 
-/** An organization whose events are copied. */
+/** An organization with a copy of its events. */
 export interface CopiedOrganization extends Document {
   since: string
 }
 
-/** How far the node that seals has come. */
+/** Progress of the sealing node. */
 export interface SealingState extends Document {
-  /** When the last pass over all copies began that left each caught up, or marked as not. Null: none did. */
+  /** Start of the last pass that left every copy either caught up or marked as behind. Null before the first such pass. */
   passed_at: string | null
 }
 

@@ -1,5 +1,5 @@
-// The typed columns of page events, as the columnar copy keeps them: pure data that the sealing process, the query
-// process and the documentation read. A value that does not fit its column's type becomes NULL there, never an error.
+// Typed columns of page events in the columnar copy. Read by the sealing process, the query process and the documentation.
+// A value of another type than its column's becomes NULL and never causes an error.
 
 export interface EventColumn {
   readonly name: string
@@ -13,7 +13,7 @@ export const whole = (name: string, about: string): EventColumn => ({ name, type
 export const time = (name: string, about: string): EventColumn => ({ name, type: "TIMESTAMP", about })
 export const flag = (name: string, about: string): EventColumn => ({ name, type: "BOOLEAN", about })
 
-/** Columns of a page event's row, by the names that the dataset has. Raise `schemaVersion` when this list changes. */
+/** Columns of a page event's row, under their names in the dataset. Raise `schemaVersion` when this list changes. */
 export const rowColumns: readonly EventColumn[] = [
   text("event_id", "Id of the event; the dataset's key."),
   text(
@@ -64,31 +64,31 @@ export const rowColumns: readonly EventColumn[] = [
   text("last_field", "Field that was touched last."),
 ]
 
-/** Of the copy itself. */
+/** Columns added by the copy. */
 export const ownColumns: readonly EventColumn[] = [
   text("row_id", "Id of the dataset's row."),
   time("received_at", "Time of receipt, UTC; the copy is partitioned by its day."),
   text("properties", "Other columns of the row, as JSON text; NULL if there are none."),
 ]
 
-/** Kept to tell versions of a row apart; not shown to queries. */
+/** Distinguishes versions of a row; hidden from queries. */
 const versionColumn = "updated_at"
 
 export const schemaVersion = 2
 
-/** Columns made when read, for what marketers ask most. */
+/** Computed columns for the most frequent questions of marketers. */
 export const madeColumns: readonly (EventColumn & { readonly sql: string })[] = [
   { ...time("occurred_at", 'The same as "at", without quotes.'), sql: 'coalesce("at", received_at)' },
 ]
 
-/** The table `events`, as queries see it. */
+/** Columns of the table `events` in queries. */
 export const eventColumns: readonly EventColumn[] = [...rowColumns, ...ownColumns, ...madeColumns].map(({ name, type, about }) => ({
   name,
   type,
   about,
 }))
 
-/** Columns that a view has as `events` has them. */
+/** Returns columns of `events` for use in a view. */
 export function asInEvents(...names: readonly string[]): EventColumn[] {
   return eventColumns.filter(({ name }) => names.includes(name))
 }
@@ -96,7 +96,10 @@ export function asInEvents(...names: readonly string[]): EventColumn[] {
 const kindsOnly = rowColumns.findIndex(({ name }) => name === "vital_name")
 const blank = new Set(rowColumns.slice(0, kindsOnly).flatMap(({ name, type }) => (type === "VARCHAR" ? [name] : [])))
 
-/** Columns of every event: absent and blank are one, "no signal". Those of some kinds are NULL in the others. */
+/**
+ * Returns true for columns of every event. An absent value is blank there and means "no signal". Columns of some kinds only are
+ * NULL for other kinds.
+ */
 export function blankWhenAbsent(column: string): boolean {
   return blank.has(column)
 }
@@ -105,12 +108,12 @@ export function quoted(name: string): string {
   return `"${name.replaceAll('"', '""')}"`
 }
 
-/** A string literal of SQL. */
+/** Returns an SQL string literal. */
 export function literal(text: string): string {
   return `'${text.replaceAll("'", "''")}'`
 }
 
-/** Every column of a segment with its type, in order. */
+/** All columns of a segment with their types, in order. */
 export const segmentColumns: readonly { readonly name: string; readonly type: string }[] = [
   { name: "row_id", type: "VARCHAR" },
   { name: "received_at", type: "TIMESTAMP" },

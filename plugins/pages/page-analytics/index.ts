@@ -1,5 +1,5 @@
-// Page analytics: a columnar copy of each organization's page events, and SQL over it in a process that can do nothing
-// else. The dataset `page-events` stays the source of truth.
+// Page analytics: a columnar copy of each organization's page events, and SQL over it in a restricted process.
+// The dataset `page-events` remains the source of truth.
 import { getCompileCacheDir } from "node:module"
 import { join } from "node:path"
 import { Clock, definePlugin, Ids, Leases, Log, Settings, Store, token, UnitsOfWork } from "#core"
@@ -42,9 +42,9 @@ export default definePlugin({
   config: AnalyticsSettings,
   register(reg, config) {
     const compiled = getCompileCacheDir()
-    // Beside what the service keeps of its own code. What runs queries that others wrote has a folder apart from all else.
+    // Folder beside the service's own code cache. Processes with foreign queries have a separate folder.
     const codeCacheOf = (name: string) => (compiled === undefined ? {} : { codeCache: join(compiled, name) })
-    /** Organizations that have a copy, as this node last saw them. */
+    /** Organizations with a copy, as last seen by this node. */
     const copied = new Set<string>()
     reg.collections(CopiedOrganizations, CopiesCollection, SealingCollection, NotesCollection, SegmentsCollection)
     reg.collections(SnapshotsCollection, ReportsCollection)

@@ -1,4 +1,4 @@
-// The operations of page analytics: asking, what can be asked for, how fresh it is, making it again.
+// Operations of page analytics: query, schema, status and rebuild.
 import { z } from "zod"
 import { defineOperation, Timestamp } from "#core"
 import { eventColumns } from "./event-columns.ts"

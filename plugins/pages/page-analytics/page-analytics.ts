@@ -1,5 +1,4 @@
-// Page analytics as operations use it: a query over the caller's own organization, how fresh its copy is, and making the
-// copy again.
+// Page analytics for operations: queries over the caller's own organization, the status of its copy, and rebuilds.
 import { AppError, type Caller, type Clock, roleAtLeast, type Store, timestamp, token, type UnitsOfWork } from "#core"
 import type { EventPipelines } from "../../capture/pipelines/index.ts"
 import type { Datasets } from "../../data/datasets/index.ts"
@@ -24,11 +23,11 @@ export interface AnalyticsResult extends QueryTable {
 
 export interface Asking {
   readonly query: string
-  /** Id of one that an earlier answer named. */
+  /** Id of a snapshot from an earlier answer. */
   readonly snapshot?: string | undefined
 }
 
-/** An answer that can be asked for again. */
+/** An answer with its snapshot, for a repeated query. */
 export interface RepeatableResult extends AnalyticsResult {
   readonly snapshot: SnapshotPlace & { readonly id: string }
 }
@@ -43,12 +42,18 @@ export interface AnalyticsStatus {
 }
 
 export interface PageAnalytics {
-  /** Throws `invalid_argument` with the engine's own message, `deadline_exceeded`, `resource_exhausted`, `permission_denied`, `unavailable`, and `failed_precondition` where the rows of the snapshot cannot be had again. */
+  /**
+   * Throws `invalid_argument` with the engine's own message, `deadline_exceeded`, `resource_exhausted`, `permission_denied`,
+   * `unavailable`, or `failed_precondition` if the snapshot's rows are no longer available.
+   */
   query(caller: Caller, asking: Asking, signal: AbortSignal): Promise<RepeatableResult>
-  /** The same for the service itself, which answers for what it does with the rows; it gets up to 50,000. */
+  /**
+   * Queries on behalf of the service itself, without a caller's permissions. The service is responsible for the use of the rows.
+   * Returns up to 50,000 rows.
+   */
   read(organization: string, sql: string, signal: AbortSignal): Promise<AnalyticsResult>
   status(organization: string): Promise<AnalyticsStatus>
-  /** Stages nothing: the copy is made again beside the live one, which answers until the new one has caught up. */
+  /** Starts a rebuild. It runs beside the live copy, and the live copy serves queries until the new copy has caught up. */
   rebuild(organization: string): Promise<void>
 }
 
@@ -69,11 +74,11 @@ interface AnalyticsDeps extends CopyStoreDeps {
 
 type PoolQuery = Pick<QueryTask, "sql" | "limits" | "clock" | "repeatable">
 
-/** Of what the service itself reads. */
+/** Limits of the service's own queries. */
 const ownLimits = { rows: 50_000, bytes: 16_777_216 }
 
 interface Present {
-  /** Undefined where no copy was made yet. */
+  /** Undefined before the first copy. */
   readonly copy?: Copy
   readonly segments: readonly Segment[]
   readonly as_of: string | null
@@ -83,9 +88,9 @@ export function createPageAnalytics(deps: AnalyticsDeps): PageAnalytics {
   const { store, works, clock, datasets, organizations, pages, pipelines, files, pool, settings } = deps
   const snapshots = new Snapshots({ store, works, clock, keepDays: settings.keep_snapshots_days })
 
-  /** Read at each call: the key's owner may have left since it was made. */
+  /** Checked at each call: the key's owner may have left the organization since. */
   async function assertMember({ organization, user }: Caller): Promise<void> {
-    // A service principal is its organization's own, or that of one which manages it: what its key may do was checked before.
+    // A service principal belongs to this organization or to one that manages it. Its permissions were checked earlier.
     if (user === undefined) return
     const managedBy = (await organizations.byId(organization.id))?.managed_by
     const own = await organizations.membership(organization.id, user.id)
@@ -100,7 +105,7 @@ export function createPageAnalytics(deps: AnalyticsDeps): PageAnalytics {
     )
   }
 
-  /** Analytics are on where a page's events are taken: it is published, and its page_events pipeline is active. */
+  /** Returns true if a page collects events: it is published, and its page_events pipeline is active. */
   async function enabled(organization: string): Promise<boolean> {
     const filters = { purpose: "page_events", state: "active", limit: 100 } as const
     let cursor = ""
@@ -115,7 +120,7 @@ export function createPageAnalytics(deps: AnalyticsDeps): PageAnalytics {
   async function liveCopy(organization: string): Promise<Copy | undefined> {
     const live = await store.open(CopiesCollection, organization).first({ state: "live" })
     if (!live && (await datasets.get(organization, eventsDataset))) {
-      // Events from before this plugin was there.
+      // The organization's events are older than this plugin.
       await works.run((work) =>
         work.in(CopiedOrganizations).insert({ id: organization, since: timestamp(clock.now()) }, { ifPresent: "keep" }),
       )
@@ -123,10 +128,10 @@ export function createPageAnalytics(deps: AnalyticsDeps): PageAnalytics {
     return live
   }
 
-  /** The live copy, its files and how fresh they are, of one moment: a merge or a rebuild meanwhile has it read again. */
+  /** Returns the live copy, its segments and its time, all of one moment. Reads again after a concurrent merge or rebuild. */
   async function present(organization: string): Promise<Present> {
     for (let tries = 0; tries < 8; tries++) {
-      // Before the copy: a sealing pass first marks a copy that is behind, and afterwards says that all was passed.
+      // Read before the copy: a sealing pass first marks copies that are behind, and then records its completion.
       const passed = await passedAt(store)
       const copy = await liveCopy(organization)
       if (!copy) return { segments: [], as_of: null }
@@ -148,7 +153,7 @@ export function createPageAnalytics(deps: AnalyticsDeps): PageAnalytics {
     const outcome = await pool.run(organization, task, signal)
     if (outcome.kind === "table") return outcome.table
     if (!task.files.some((file) => outcome.message.includes(file))) throw refusal(outcome.kind, outcome.message)
-    // Of a file, and so no fault of the query's; what the engine says of it names places on this machine.
+    // The cause is an unreadable file, not the query. The engine's message contains local paths, so it stays internal.
     await files.require(organization, segments)
     throw new AppError(
       "unavailable",
@@ -158,7 +163,9 @@ export function createPageAnalytics(deps: AnalyticsDeps): PageAnalytics {
     )
   }
 
-  /** For the node that seals, which alone can tell a file that is gone from one that this node does not see. */
+  /**
+   * Reports a missing file to the sealing node. Only that node can distinguish a deleted file from one invisible to this node.
+   */
   async function noteMissed(organization: string, copy: Copy, segment: Segment): Promise<void> {
     if (copy.missed) return
     await works.run((work) => work.in(CopiesCollection, organization).update(copy.id, { $set: { missed: segment.id } }, { optional: true }))
@@ -176,7 +183,7 @@ export function createPageAnalytics(deps: AnalyticsDeps): PageAnalytics {
     }
   }
 
-  /** Of the same rows as an earlier answer. */
+  /** Queries the rows of an earlier answer. */
   async function again(
     organization: string,
     input: Pick<PoolQuery, "sql" | "limits">,

@@ -1,4 +1,4 @@
-// Saved reports: a query with a name, and the snapshot that its rows are of, so that who opens it sees what was seen.
+// Saved reports: a named query with the snapshot of its rows. Readers see the rows that the author saw.
 import { z } from "zod"
 import {
   AppError,

@@ -1,4 +1,4 @@
-// What an operator can set about page analytics.
+// Operator settings for page analytics.
 import { z } from "zod"
 import { token } from "#core"
 
@@ -75,5 +75,5 @@ export const AnalyticsSettings = z.strictObject({
 
 export type AnalyticsSettings = z.output<typeof AnalyticsSettings>
 
-/** How many reports an organization may save. */
+/** Maximum number of saved reports per organization. */
 export const ReportLimit = token<number>("analytics report limit")

@@ -1,5 +1,5 @@
-// What an answer was made from, so that it can be made again: the segments of a copy at one of its revisions, found by a
-// digest of them and of the time that they stand for.
+// Snapshots make an answer repeatable. A snapshot is the segments of a copy at one revision. Its id is a digest of the segments
+// and their time.
 import { createHash } from "node:crypto"
 import { AppError, type Clock, type Store, timestamp, type UnitsOfWork } from "#core"
 import { ReportsCollection, type Segment, SegmentsCollection, type SnapshotPlace, SnapshotsCollection } from "./collections.ts"
@@ -25,7 +25,7 @@ const goneBecause = {
 } as const
 export type GoneBecause = keyof typeof goneBecause
 
-/** Organizations whose last snapshot is remembered, so that it is not written again. */
+/** Organizations with a cached last snapshot, to avoid writing it again. */
 const maxRemembered = 1_000
 
 export class Snapshots {
@@ -44,7 +44,7 @@ export class Snapshots {
       .slice(0, 32)
   }
 
-  /** Keeps what it is of, for some days. Returns its id. */
+  /** Stores the snapshot for some days and returns its id. */
   async hold(organization: string, place: SnapshotPlace, segments: readonly Segment[]): Promise<string> {
     const { works, clock, keepDays } = this.#deps
     const id = this.idOf(place, segments)
@@ -57,7 +57,7 @@ export class Snapshots {
     return id
   }
 
-  /** Throws `failed_precondition` where its rows cannot be had again. */
+  /** Throws `failed_precondition` if the snapshot's rows are no longer available. */
   async find(organization: string, id: string): Promise<SnapshotWithId> {
     const { store, clock } = this.#deps
     const stored = await store.open(SnapshotsCollection, organization).get(id)

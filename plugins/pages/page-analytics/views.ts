@@ -1,6 +1,6 @@
-// The tables that a query sees: `events`, and views over it that answer the usual questions. Each is documented by its
-// own declaration, every column in the order and of the type that the engine gives it; GET /v1/page-analytics/schema
-// shows it.
+// Tables of a query: `events`, and views over it for the usual questions. Each declaration documents its columns in the engine's
+// order,
+// with the engine's types. GET /v1/page-analytics/schema returns them.
 import {
   asInEvents,
   type EventColumn,
@@ -25,7 +25,7 @@ export interface AnalyticsView {
   readonly sql: string
 }
 
-/** `events` over these files. `mixed`: some were written before a column existed. */
+/** Returns the view `events` over these files. `mixed`: some files are older than a column. */
 export function eventsView(files: readonly string[], mixed: boolean): string {
   const columns = [...rowColumns, ...ownColumns].map((column) => quoted(column.name))
   const computed = madeColumns.map((column) => `${column.sql} AS ${quoted(column.name)}`)

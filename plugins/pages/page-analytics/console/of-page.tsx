@@ -1,10 +1,10 @@
-// What visitors of one page did, on the page's own screen: figures, and the pictures that analytics has of it.
+// Analytics on a page's own screen: figures and pictures of visitors' actions.
 import { useSignal } from "@preact/signals"
 import { Answered, Figure, FilterBar, formatDuration, formatShare, hrefOf, type PartProps, type Tone, useAnswer } from "#console"
 import { AsOf, Card, days, daysAsked } from "./pictures.tsx"
 import { figuresOf, questionsOf } from "./questions.ts"
 
-/** At most the first is good, more than the second is poor. */
+/** Up to the first value is good, above the second value is poor. */
 const bounds: Readonly<Record<string, readonly [number, number]>> = { LCP: [2_500, 4_000], INP: [200, 500], CLS: [0.1, 0.25] }
 
 export default function OfPage({ subject }: PartProps) {

@@ -1,4 +1,4 @@
-// What visitors of pages did, as pictures; each leads to the SQL behind it.
+// Pictures of visitors' actions on pages. Each links to its SQL.
 import { useSignal } from "@preact/signals"
 import { Ago, Answered, type Filter, FilterBar, hrefOf, mayCall, query, useAnswer, useRows } from "#console"
 import { type Question, questionsOf } from "./questions.ts"
@@ -24,7 +24,7 @@ export default function Pictures() {
   )
 }
 
-/** Of the page with this id, or of all. */
+/** Pictures of the page with this id, or of all pages. */
 function Cards({ page }: { readonly page: string }) {
   const now = useSignal(Date.now())
   return (
@@ -38,14 +38,14 @@ function Cards({ page }: { readonly page: string }) {
 
 const otherwise = "30"
 
-/** One picture of what visitors did, with the SQL behind it; of how many days, and as of when. */
+/** One picture with a link to its SQL, its number of days and its freshness. */
 export const days: Filter = { name: "days", choices: ["7", otherwise, "90", "365"], otherwise }
 
 export function daysAsked(): number {
   return Number(query()["days"]) || Number(otherwise)
 }
 
-/** How many events there are, and until when. */
+/** Number of events, and the time of the copy. */
 export function AsOf() {
   const status = useAnswer("page_analytics.status", {}, { everyMs: 30_000 })
   if (!status.answer) return null

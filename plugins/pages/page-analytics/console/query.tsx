@@ -1,5 +1,4 @@
-// Questions in SQL: the documented tables beside an editor, the result as a table and a picture. The question that was asked
-// is in the address, to be kept and shared.
+// SQL editor with the documented tables. The result is a table and a picture. The query is part of the URL, so it can be shared.
 import { useSignal } from "@preact/signals"
 import { useEffect } from "preact/hooks"
 import {
@@ -98,7 +97,7 @@ export default function Query() {
   )
 }
 
-/** With a name, and with the events that the answer above is of, so that who opens it sees these rows. */
+/** Saves the query under a name, with the snapshot of the answer above. A reader of the report sees the same rows. */
 function Save({ sql, snapshot }: { readonly sql: string; readonly snapshot: string }) {
   const name = useSignal("")
   const input = { name: name.value.trim(), query: sql, snapshot }
@@ -131,7 +130,7 @@ function Save({ sql, snapshot }: { readonly sql: string; readonly snapshot: stri
   )
 }
 
-/** Tables, their columns and functions that begin with what stands before the offset. */
+/** Completes tables, columns and functions by the word before the offset. */
 function completionsOf(schema: Schema | undefined, typed: string, offset: number) {
   const before = /\w*$/.exec(typed.slice(0, offset))?.[0] ?? ""
   if (!schema || before === "") return null

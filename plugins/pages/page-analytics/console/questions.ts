@@ -1,10 +1,10 @@
-// The questions behind the pictures, in the SQL that the API takes.
+// SQL queries behind the pictures.
 
 export interface Question {
   readonly title: string
   readonly sql: string
   readonly kind: "lines" | "bars"
-  /** Columns that are shares, not counts. */
+  /** Columns of shares instead of counts. */
   readonly shares?: readonly string[]
 }
 
@@ -13,7 +13,7 @@ interface Span {
   readonly ofPage: string
 }
 
-/** `page` is the id of one, or empty; ids are letters, digits and hyphens. */
+/** `page` is a page id or empty; ids are letters, digits and hyphens. */
 function spanOf(days: number, page: string, now: number): Span {
   return {
     since: `TIMESTAMP '${new Date(now - days * 86_400_000).toISOString().slice(0, 10)}'`,
@@ -21,10 +21,10 @@ function spanOf(days: number, page: string, now: number): Span {
   }
 }
 
-/** Sessions that became a lead without a page view: no script ran, or the visitor asked not to be followed. They are in no share. */
+/** Sessions with a lead but without a page view: no script ran, or the visitor refused tracking. No share includes them. */
 const unviewed = `count_if(converted AND NOT viewed) AS "leads without a view"`
 
-/** One row: visitors, leads, conversion, leads without a view, and what three of four visitors had of each vital at most. */
+/** One row: visitors, leads, conversion, leads without a view, and the 75th percentile of each vital. */
 export function figuresOf(days: number, page: string, now: number): string {
   const { since, ofPage } = spanOf(days, page, now)
   const vital = (name: string) => `quantile_cont(value, 0.75) FILTER (name = '${name}') AS "${name}"`

@@ -1,4 +1,4 @@
-// One saved report: the rows that were saved, or those of now; where the saved ones cannot be had again, why.
+// One saved report with its saved or current rows. If the saved rows are unavailable, shows the cause.
 import {
   Answered,
   Copy,

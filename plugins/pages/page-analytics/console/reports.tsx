@@ -1,4 +1,4 @@
-// Saved reports: questions with a name, each with the events that it was asked of.
+// Saved reports: named queries, each with a snapshot of its events.
 import { Answered, hrefOf, NextPage, Nothing, type Output, query, SameAs, Table, Time, UntrustedText, useAnswer } from "#console"
 
 export type Report = Output<"page_analytics.list_reports">["reports"][number]

@@ -1,4 +1,4 @@
-// The answer to a question: a picture where it has one, and every row as a table.
+// The answer to a query: a picture if possible, and every row as a table.
 import { Ago, brief, Chart, type Column, formatNumber, formatShare, Nothing, type Output, VirtualTable, visible } from "#console"
 
 export type Result = Output<"page_analytics.query">
@@ -13,7 +13,7 @@ interface PictureArgs {
 const maxPoints = 400
 const numeric = /^(?:U?(?:TINY|SMALL|BIG|HUGE)?INT|U?INTEGER|DOUBLE|FLOAT|DECIMAL)/
 
-/** Names in the first column, numbers in the others, not too many: undefined otherwise. */
+/** Draws names from the first column and numbers from the others. Draws no picture for other columns or too many rows. */
 export function Picture({ label, result: { columns, types, rows }, kind, shares = [] }: PictureArgs) {
   if (rows.length === 0) return <Nothing>Nothing happened in this time.</Nothing>
   const isDrawn = columns.length > 1 && rows.length <= maxPoints && types.slice(1).every((type) => numeric.test(type))
@@ -24,7 +24,7 @@ export function Picture({ label, result: { columns, types, rows }, kind, shares 
   return <Chart label={label} names={names} series={series} kind={kind} format={isShare ? formatShare : formatNumber} />
 }
 
-/** How many rows, of when, drawn where that is possible, and all of them. */
+/** Row count, time of the copy, a picture if possible, and all rows. */
 export function Found({ result }: { readonly result: Result }) {
   const { rows, truncated, as_of, note } = result
   return (

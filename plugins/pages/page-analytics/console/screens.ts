@@ -1,4 +1,4 @@
-// Analytics of pages: pictures of what visitors did, and questions in SQL.
+// Screens of page analytics: pictures of visitors' actions, and SQL queries.
 import type { Contribution } from "#console"
 
 export default {

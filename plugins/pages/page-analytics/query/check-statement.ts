@@ -1,17 +1,19 @@
-// Decides whether a statement's tree, as json_serialize_sql gives it, only reads the tables that queries may read: every
-// node must be of a known kind, every table and function on its list. Names of WITH are known where SQL makes them
-// visible and nowhere else, so that none opens a table of the catalog behind it. Pure.
+// Checks the tree of a statement from json_serialize_sql. Every node must be of a known kind, and every table and function on its
+// list.
+// So the statement only reads allowed tables. WITH names are visible in the same places as in SQL, so no such name opens a
+// catalog table
+// behind it. Pure.
 import { tableNames } from "../views.ts"
 import { allowedFunctions, allowedTableFunctions, changingCall } from "./functions.ts"
 
 export interface ReadStatement {
   /** In lower case. */
   readonly tables: ReadonlySet<string>
-  /** What it calls that answers otherwise each time. */
+  /** Calls with another result each time. */
   readonly changing: readonly string[]
 }
 
-/** What a statement reads and calls; or why it is refused, as a sentence. */
+/** Returns the tables and changing calls of a statement, or a sentence with the cause of its refusal. */
 export function readTree(serialized: string, sql: string): ReadStatement | { readonly problem: string } {
   const tree = JSON.parse(serialized) as { error: boolean; error_message?: string; statements?: unknown[] }
   if (tree.error) return { problem: problemOf(tree.error_message ?? "The statement could not be parsed.", sql) }
@@ -29,10 +31,12 @@ export function readTree(serialized: string, sql: string): ReadStatement | { rea
   }
 }
 
-/** The column `at` without quotes, outside of texts and other names; `AT TIME ZONE` is an operator. */
+/** The unquoted column `at`, outside string literals and other names. `AT TIME ZONE` is an operator. */
 const bareAt = /^(?:[^'"]|'[^']*'|"[^"]*")*?(?<![\w'"])at(?![\w'"])(?!\s+time\s+zone)/i
 
-/** The engine's own words, and what to do instead where it doesn't say: before them of what is not a SELECT, after them of a reserved word. */
+/**
+ * Returns the engine's message with a remedy: before the message for statements other than SELECT, after it for a reserved word.
+ */
 function problemOf(message: string, sql: string): string {
   if (/syntax error/i.test(message) && bareAt.test(sql.slice(0, 20_000))) {
     return `${message.trimEnd()}\nThe column "at" has the name of a reserved word: write "at" in quotes, or occurred_at.`
@@ -44,11 +48,11 @@ function problemOf(message: string, sql: string): string {
 class RefusedStatement extends Error {}
 
 interface Scope {
-  /** Of WITH, as far as they are visible here. */
+  /** WITH names visible here. */
   readonly names: ReadonlySet<string>
-  /** Gathers the others. */
+  /** Collects the other tables. */
   readonly tables: Set<string>
-  /** Gathers what answers otherwise each time. */
+  /** Collects calls with another result each time. */
   readonly changing: Set<string>
 }
 type Node = Readonly<Record<string, unknown>>
@@ -73,7 +77,7 @@ const expressionClasses = new Set([
 ])
 
 const plainTypes = new Set([
-  // Queries and what they read.
+  // Queries and their sources.
   "SELECT_NODE",
   "SET_OPERATION_NODE",
   "RECURSIVE_CTE_NODE",
@@ -85,7 +89,7 @@ const plainTypes = new Set([
   "PIVOT",
   "SUBQUERY",
   "TABLE_FUNCTION",
-  // How they order and cut.
+  // Order and limits.
   "ORDER_MODIFIER",
   "LIMIT_MODIFIER",
   "LIMIT_PERCENT_MODIFIER",
@@ -93,7 +97,7 @@ const plainTypes = new Set([
   "ORDER_DEFAULT",
   "ASCENDING",
   "DESCENDING",
-  // What types are made of.
+  // Components of types.
   "DECIMAL_TYPE_INFO",
   "STRING_TYPE_INFO",
   "LIST_TYPE_INFO",
@@ -140,7 +144,7 @@ function checkPlain(node: Node, kind: string, scope: Scope): void {
   if (kind === "TABLE_FUNCTION") checkTableFunction(node)
 }
 
-/** Schemas of the engine's own functions; the grammar qualifies some of them itself. */
+/** Schemas of the engine's own functions; the grammar itself qualifies some of them. */
 const functionSchemas = new Set(["main", "pg_catalog"])
 
 function checkFunction(node: Node, allowed: ReadonlySet<string>): void {
@@ -171,7 +175,7 @@ function isQualified(name: unknown): boolean {
   return name !== "" && name !== undefined && name !== null
 }
 
-/** The scope inside a node: its WITH names. Each of their queries sees the ones before it, never itself. */
+/** Returns the scope inside a node, with its WITH names. Each WITH query sees the names before its own, never itself. */
 function withNames(node: Node, scope: Scope): Scope {
   const map = (node["cte_map"] as { map?: { key: string; value: unknown }[] } | undefined)?.map
   if (!map || map.length === 0) return scope
@@ -187,7 +191,7 @@ function withName({ names, ...gathered }: Scope, name: string): Scope {
   return { ...gathered, names: new Set([...names, name]) }
 }
 
-/** A name that no file, and no view of the engine's own, answers to. */
+/** Returns the name if it cannot refer to a file or to a view of the engine. */
 function checkedName(key: string): string {
   const name = key.toLowerCase()
   if (!/^[a-z_][a-z0-9_]{0,62}$/.test(name)) throw new RefusedStatement(`WITH "${key.slice(0, 80)}": name it with letters, digits and _.`)

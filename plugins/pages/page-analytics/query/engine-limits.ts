@@ -1,4 +1,4 @@
-// Settings of an engine that runs a query nobody trusts: nothing outside its segments, no extensions, no spilling.
+// Settings of an engine for untrusted queries: no files except its segments, no extensions, no spilling.
 import type { DuckDBConnection } from "@duckdb/node-api"
 import { literal } from "../event-columns.ts"
 
@@ -13,7 +13,7 @@ export function startSettings(threads: number, memoryMb: number): Record<string,
   }
 }
 
-/** To be run once the views are there; nothing can be set after. */
+/** Call after the views are created. Later settings are refused. */
 export async function lockDown(connection: DuckDBConnection, files: readonly string[]): Promise<void> {
   await connection.run(`SET allowed_paths = [${files.map(literal).join(", ")}]`)
   await connection.run("SET allowed_directories = []")

@@ -1,5 +1,6 @@
-// Functions that a query may call. Others are refused: those that read files, settings, the catalog or the clock of
-// the process, runs text as SQL, sleeps, logs, or makes a value of any size from a small one (repeat, lpad, format).
+// Allowed functions of a query. Refused are functions that read files, settings, the catalog or the process clock, run text as
+// SQL,
+// sleep, log, or build a value of any size from a small one (repeat, lpad, format).
 
 const aggregates = `any_value approx_count_distinct approx_quantile approx_top_k arg_max arg_max_null arg_min arg_min_null
   argmax argmin array_agg avg bit_and bit_or bit_xor bool_and bool_or corr count count_if count_star countif covar_pop
@@ -53,28 +54,25 @@ export const allowedFunctions: ReadonlySet<string> = new Set(
   [aggregates, windows, numbers, texts, times, nested, documents, others].flatMap(split),
 )
 
-/** In FROM. */
+/** Allowed in FROM. */
 export const allowedTableFunctions: ReadonlySet<string> = new Set(["range", "generate_series", "unnest"])
 
-/**
- * Functions whose value is not told by the rows alone: those of the clock, which are given the time of the copy that is
- * read, and those that draw at random.
- */
+/** Functions with results beyond the rows: clock functions, which return the time of the copy, and random functions. */
 export const clockTimes = ["now", "current_timestamp", "get_current_timestamp", "transaction_timestamp"]
 export const clockDates = ["today", "current_date"]
 
-/** Found in every query that calls one of them. */
+/** Matches every query that calls a clock function. */
 export const namesClock = new RegExp(`\\b(?:${[...clockTimes, ...clockDates].join("|")})\\b`, "i")
 
 const random = new Set(["random", "uuid", "gen_random_uuid", "reservoir_quantile"])
 
-/** How the refusal of a query begins that a snapshot would not make the same. */
+/** Start of the message if a query cannot be repeated with a snapshot. */
 export const notRepeatable = "With a snapshot these are not supported, since they answer otherwise each time: "
 
-/** A call whose answer the rows do not tell, as it is shown; undefined for any other. */
+/** Returns the call's text if its result does not depend on the rows alone, otherwise undefined. */
 export function changingCall(name: string, schema: string, argumentCount: number): string | undefined {
   const isClock = clockTimes.includes(name) || clockDates.includes(name)
-  // `age` of one time counts from today; `pg_catalog` is behind the clock that is set.
+  // `age` of one time counts from today; `pg_catalog` bypasses the fixed clock.
   if (random.has(name) || (name === "age" && argumentCount === 1) || (isClock && schema === "pg_catalog")) return `${name}()`
   return undefined
 }

@@ -1,22 +1,22 @@
-// What the service and its query process say to each other, over the IPC channel.
+// IPC messages between the service and its query process.
 
 export interface QueryTask {
   readonly id: number
   readonly sql: string
-  /** Absolute paths: all that the query can read. */
+  /** Absolute paths of the only files that the query can read. */
   readonly files: readonly string[]
-  /** Some files were written before a column existed. */
+  /** Some files are older than a column. */
   readonly mixed: boolean
   readonly limits: QueryLimits
-  /** RFC 3339: what the clock of the query says, so that it says the same again. Without: the real one. */
+  /** RFC 3339. Fixed time of the query's clock functions, for repeatable results. Absent: the real time. */
   readonly clock?: string | null
-  /** Refuse what has another value each time. */
+  /** Refuse functions with another result each time. */
   readonly repeatable?: boolean
 }
 
 export interface QueryLimits {
   readonly rows: number
-  /** Of the answer as JSON. */
+  /** Bytes of the answer as JSON. */
   readonly bytes: number
 }
 
@@ -29,8 +29,8 @@ export interface QueryTable {
 
 export type QueryAnswer =
   | { readonly id: number; readonly table: QueryTable }
-  /** The engine's own message, or why the query was not let at it. */
+  /** The engine's message, or the cause of the refusal. */
   | { readonly id: number; readonly refused: string; readonly memory: boolean }
 
-/** Message of a process: it has an engine open for a query. The first one, and one after each answer. */
+/** Sent by a process with an open engine: once after its start, and once after each answer. */
 export const ready = "ready"

@@ -1,5 +1,6 @@
-// The query process: one organization's SQL, in an engine of its own for each query. Started by the pool with an empty
-// environment and a limit on its memory; after any failure here, it is killed from outside.
+// The query process: runs one organization's SQL, with a new engine for each query. The pool starts it with an empty environment
+// and a
+// memory limit, and kills it after any failure here.
 import { flushCompileCache } from "node:module"
 import { type DuckDBConnection, DuckDBInstance, StatementType } from "@duckdb/node-api"
 import { literal } from "../event-columns.ts"
@@ -12,7 +13,7 @@ import { jsonOf, typeName } from "./result-json.ts"
 
 const [threads = "1", memoryMb = "512"] = process.argv.slice(2)
 
-/** What most queries do, on next to nothing. */
+/** A small query with the usual functions. */
 const firstUse = `(SELECT list(each) FROM (SELECT i % 7 AS part, count(DISTINCT i::VARCHAR) AS each, quantile_cont(i, 0.75), arg_min(i, i)
   FROM range(5000) AS numbers(i) WHERE i::VARCHAR <> '' GROUP BY part ORDER BY part))`
 
@@ -25,12 +26,12 @@ async function open(): Promise<Engine> {
   const instance = await DuckDBInstance.create(":memory:", startSettings(Number(threads), Number(memoryMb)))
   const connection = await instance.connect()
   await connection.run("SET temp_directory = ''; SET TimeZone = 'UTC'")
-  // What is loaded on first use is loaded before somebody waits for it.
+  // Loads code before the first query instead of during it.
   await connection.runAndReadAll(`SELECT json_serialize_sql('SELECT 1'), ${firstUse}`)
   return { instance, connection }
 }
 
-/** For the next query, which is sent once this is said. */
+/** Opens the engine for the next query. The pool sends the query after this message. */
 async function opened(): Promise<Engine> {
   const engine = await open()
   process.send?.(ready)
@@ -50,7 +51,10 @@ async function run({ connection }: Engine, task: QueryTask): Promise<QueryTable>
   return read(await statement.stream(), task)
 }
 
-/** The text is read as SQL twice: as data here, and as a statement only once its tree is known. Throws for what may not run. */
+/**
+ * Reads the SQL text as data first. The text runs as a statement only after its tree was checked. Throws if the statement is
+ * refused.
+ */
 async function tablesOf(connection: DuckDBConnection, { sql, repeatable }: QueryTask): Promise<ReadonlySet<string>> {
   if (sql.includes("\0")) throw new Error("The query holds a NUL character.")
   const serialized = await connection.runAndReadAll(`SELECT json_serialize_sql(${literal(sql)}::VARCHAR)`)
@@ -60,7 +64,7 @@ async function tablesOf(connection: DuckDBConnection, { sql, repeatable }: Query
   return tree.tables
 }
 
-/** The functions of the clock answer with that time. Nothing can call those behind them. */
+/** Makes the clock functions return that time. Queries cannot call the original functions. */
 async function setClock(connection: DuckDBConnection, clock: string): Promise<void> {
   const at = `${literal(clock)}::TIMESTAMPTZ`
   for (const name of clockTimes) await connection.run(`CREATE MACRO ${name}() AS ${at}`)
@@ -87,7 +91,7 @@ async function read(result: Awaited<ReturnType<DuckDBConnection["stream"]>>, { l
 }
 
 let spare = opened()
-// Before anybody's query: it is killed, and would keep nothing for the next process at its end.
+// Flushed before the first query: the process is killed at its end, and would otherwise save no compiled code.
 spare.then(() => flushCompileCache()).catch(endProcess)
 process.on("message", (task: QueryTask) => {
   answerTo(task).catch(endProcess)
@@ -106,7 +110,7 @@ async function answerTo(task: QueryTask): Promise<void> {
   engine.connection.closeSync()
   engine.instance.closeSync()
   spare = opened()
-  // The next task awaits it. Its failure ends the process meanwhile.
+  // The next task awaits it. Until then, a failure ends the process.
   spare.catch(endProcess)
 }
 
@@ -115,5 +119,5 @@ function endProcess(error: unknown): void {
   process.exit(1)
 }
 
-// An ordinary exit would wait for the engine's threads, and so for the statement that they are in.
+// An ordinary exit would wait for the engine's threads, and so for their current statement.
 process.on("disconnect", () => process.kill(process.pid, "SIGKILL"))

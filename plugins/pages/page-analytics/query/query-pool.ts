@@ -1,38 +1,39 @@
-// Query processes: a few are kept ready, so that nobody waits for a start; once an organization's query has run in one it
-// is that organization's until it is idle for a while or killed. Queries take turns by organization and wait within a
-// bound: at it, the organization that has most of them waiting is refused, and no other.
+// Pool of query processes. Some idle processes are ready, so queries do not wait for a start. After an organization's first
+// query,
+// a process belongs to that organization until it is idle for a while or killed. Queries take turns by organization.
+// If the queue is full, the organization with the most waiting queries is refused.
 import { AppError, allDone } from "#core"
 import { FairLimiter, type Share } from "#core/engine"
 import type { QueryTask } from "./protocol.ts"
 import { type ProcessLimits, type QueryOutcome, QueryProcess } from "./query-process.ts"
 
 export interface PoolLimits extends ProcessLimits {
-  /** Queries at once on this node. */
+  /** Concurrent queries on this node. */
   readonly concurrency: number
-  /** Queries that wait; a further one is refused. */
+  /** Bound of waiting queries; further queries are refused. */
   readonly maxWaiting: number
   readonly idleMs: number
-  /** Idle processes kept ready for the next query. */
+  /** Idle processes ready for the next query. */
   readonly ready: number
 }
 
-/** A start takes the cores from queries that run; for one that runs longer than this it does not matter. */
+/** A process start slows running queries. After this time, a running query no longer delays a start. */
 const startBesideMs = 2_000
 
-/** Queries that one process runs before it is replaced: what native code leaks stays small. */
+/** Queries per process before its replacement. This bounds leaks of native code. */
 const queriesEach = 200
 
 interface Owned {
   readonly process: QueryProcess
   served: number
   idle: NodeJS.Timeout | undefined
-  /** When it became idle; a count, not a time. */
+  /** Sequence number of its last idle transition; not a time. */
   since: number
 }
 
 export class QueryPool {
   readonly #limits: PoolLimits
-  /** Idle ones, by organization. */
+  /** Idle processes by organization. */
   readonly #owned = new Map<string, Owned[]>()
   readonly #limiter: FairLimiter
   readonly #busy = new Set<QueryProcess>()
@@ -47,7 +48,7 @@ export class QueryPool {
     const { concurrency, maxWaiting } = limits
     this.#limiter = new FairLimiter({
       slots: concurrency,
-      // So that one organization holds at most half of them while others may want theirs.
+      // Limits one organization to half of the slots while others may need them.
       reservedSlots: Math.floor(concurrency / 2),
       maxWaiting,
       refusal: () => {
@@ -57,19 +58,19 @@ export class QueryPool {
     })
   }
 
-  /** What waits and runs, by organization. */
+  /** Waiting and running queries by organization. */
   shares(): Share[] {
     return this.#limiter.shares()
   }
 
-  /** Has processes kept ready from now on; until then one is started by the query that needs it. */
+  /** Starts the ready processes. Before this call, a query starts its own process. */
   start(): void {
     if (this.#isNeeded) return
     this.#isNeeded = true
     this.#keepReady()
   }
 
-  /** Throws `resource_exhausted` when too many wait. An aborted query leaves the line, or has its process killed. */
+  /** Throws `resource_exhausted` if too many queries wait. An aborted query leaves the queue, or its process is killed. */
   async run(organization: string, task: Omit<QueryTask, "id">, signal: AbortSignal): Promise<QueryOutcome> {
     this.#isNeeded = true
     if (this.#stopped) throw stopping()
@@ -82,7 +83,7 @@ export class QueryPool {
       const owned = this.#take(organization)
       const isFresh = owned.served === 0
       const outcome = await this.#runIn(owned, organization, task, signal)
-      // A process that ended after another query never took this one.
+      // The process ended after an earlier query and never received this query.
       if (outcome.kind !== "unstarted" || isFresh) return outcome
     }
   }
@@ -101,7 +102,7 @@ export class QueryPool {
     }
   }
 
-  /** Those that wait for a query, and whose they are; undefined: nobody's yet. */
+  /** Idle processes and their organizations; undefined for an unassigned process. */
   processes(): { readonly pid: number | undefined; readonly organization: string | undefined }[] {
     const owned = [...this.#owned].flatMap(([organization, list]) => list.map(({ process }) => ({ pid: process.pid, organization })))
     const ready = this.#ready.filter(({ alive }) => alive).map(({ pid }) => ({ pid, organization: undefined }))
@@ -149,7 +150,7 @@ export class QueryPool {
       owned.idle.unref()
       this.#keepFew()
     } else owned.process.kill()
-    // Beside a query that still runs it is put off.
+    // While a query runs, the start is postponed.
     if (this.#busy.size === 0) this.#keepReady()
   }
 
@@ -160,7 +161,7 @@ export class QueryPool {
     owned.process.kill()
   }
 
-  /** As many idle ones as may run: the one that has waited longest goes first. */
+  /** Bounds idle processes by the concurrency. The longest idle process is ended first. */
   #keepFew(): void {
     const idle = [...this.#owned].flatMap(([organization, list]) => list.map((entry) => ({ organization, one: entry })))
     if (idle.length <= this.#limits.concurrency) return

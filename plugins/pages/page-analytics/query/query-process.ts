@@ -4,29 +4,29 @@ import { type QueryAnswer, type QueryTable, type QueryTask, ready } from "./prot
 
 export interface ProcessLimits {
   readonly threads: number
-  /** Of the engine's own buffers; the process has `overheadMb` more. */
+  /** Memory of the engine's own buffers; the process gets `overheadMb` more. */
   readonly memoryMb: number
   readonly deadlineMs: number
-  /** Folder where compiled code is kept, for a start in half the time; absent: nowhere. */
+  /** Folder of compiled code. It halves the time of a start. Absent: no cache. */
   readonly codeCache?: string
-  /** For a start, and for opening an engine after each query; absent: 30 s. */
+  /** Timeout of a start, and of opening an engine after each query. Default: 30 s. */
   readonly startMs?: number
 }
 
 export type QueryOutcome =
   | { readonly kind: "table"; readonly table: QueryTable }
-  /** By the engine or by the allowlist; the process goes on. */
+  /** Refused by the engine or by the allowlist; the process continues. */
   | { readonly kind: "refused"; readonly message: string }
-  /** The process is gone. */
+  /** The process has ended. */
   | { readonly kind: "memory" | "deadline" | "crashed"; readonly message: string }
-  /** It never took the query. */
+  /** The process never received the query. */
   | { readonly kind: "unstarted"; readonly message: string }
 
-/** A struct's member of that name is a value like any other; the engine's library would assign it to the accessor. */
+/** A struct member named `__proto__` is an ordinary value. The engine's library would otherwise assign it to the accessor. */
 const flags = ["--disable-proto=delete"]
-/** Resident memory of a process beside the engine's buffers. */
+/** Resident memory of a process beyond the engine's buffers. */
 const overheadMb = 384
-/** Memory that a process may write to before any query, most of it never resident: 700 MB measured, and some to spare. */
+/** Memory mapped by a process before any query, most of it never resident: 700 MB measured, plus a reserve. */
 const mappedMb = 1_024
 const defaultStartMs = 30_000
 
@@ -52,7 +52,7 @@ export class QueryProcess {
     this.#limitStart()
   }
 
-  /** Whether it can take a query. */
+  /** True if the process can run a query. */
   get alive(): boolean {
     return this.#child.isAlive
   }
@@ -61,12 +61,12 @@ export class QueryProcess {
     return this.#child.pid
   }
 
-  /** Resolves when it has an engine open for the next query, or is gone. */
+  /** Resolves when the process has an engine open for the next query, or has ended. */
   get ready(): Promise<unknown> {
     return Promise.race([this.#readiness.promise, this.#child.ended])
   }
 
-  /** The deadline counts from when the process is ready; reading the segments and parsing count towards it. */
+  /** The deadline starts when the process is ready. It includes reading the segments and parsing. */
   async run(task: Omit<QueryTask, "id">): Promise<QueryOutcome> {
     await this.ready
     if (!this.alive) return this.#lost(await this.#child.ended, false)
@@ -79,7 +79,7 @@ export class QueryProcess {
       // "ready" can arrive together with the answer.
       if (!this.#isReady) this.#limitStart()
       const outcome = outcomeOf(answer, memoryMb)
-      // What the query took may be missing where the next engine is opened.
+      // The query's memory may be missing for the next engine.
       if (outcome.kind === "memory") this.kill()
       return outcome
     } catch (error) {
@@ -88,7 +88,7 @@ export class QueryProcess {
     }
   }
 
-  /** The time in which an engine opens for the next query. */
+  /** Starts the timeout for opening the next engine. */
   #limitStart(): void {
     this.#cancelStart = this.#child.deadline(this.#limits.startMs ?? defaultStartMs, "start")
   }

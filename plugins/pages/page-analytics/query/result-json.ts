@@ -1,24 +1,24 @@
-// The JSON form of each of the engine's types, as answers carry it.
+// JSON form of each engine type in answers.
 //
 // | type | form |
 // |---|---|
 // | BOOLEAN, VARCHAR, ENUM, UUID | true or false, text |
 // | integers of any width | a number up to 2^53 - 1, beyond it the digits as text |
-// | DECIMAL | a number where a double holds all its digits (15 at most), otherwise the digits as text |
+// | DECIMAL | a number if a double holds all its digits (15 at most), otherwise the digits as text |
 // | FLOAT, DOUBLE | a number; NaN, Infinity and -Infinity as these texts |
 // | DATE | "2026-11-20" |
-// | TIMESTAMP of any precision, with or without time zone | RFC 3339 in UTC with milliseconds, more digits only where they are not zero |
-// | TIME | "10:00:00" with what fraction there is |
+// | TIMESTAMP of any precision, with or without time zone | RFC 3339 in UTC with milliseconds, more digits only if not zero |
+// | TIME | "10:00:00" with its fraction, if any |
 // | INTERVAL | ISO 8601 duration, "P1M2DT3.5S" |
 // | BLOB | base64 |
 // | BIT | its zeros and ones as text |
 // | LIST, ARRAY | a list |
-// | STRUCT | an object; a member `__proto__` is kept where `Object.prototype` has no such accessor (query-process.ts) |
+// | STRUCT | an object; includes a member `__proto__`, since query processes remove that accessor (query-process.ts) |
 // | MAP | a list of [key, value] |
-// | UNION, VARIANT | the value it holds |
+// | UNION, VARIANT | its value |
 // | JSON | text, as the engine has it |
 //
-// A date or time that is infinite is "infinity" or "-infinity".
+// An infinite date or time is "infinity" or "-infinity".
 import {
   DuckDBArrayValue,
   DuckDBBlobValue,
@@ -83,7 +83,7 @@ function jsonOfDecimal(digits: string): number | string {
 
 const furthest = 253_402_300_799_999n
 
-/** Of any unit; the library's own text supports microseconds only. */
+/** Timestamp of any unit. The library's own text supports only microseconds. */
 const infinite = 2n ** 63n - 1n
 
 function instant(count: bigint, nanosEach: bigint, value: object): string {
@@ -91,7 +91,7 @@ function instant(count: bigint, nanosEach: bigint, value: object): string {
   if (count === -infinite) return "-infinity"
   const nanos = count * nanosEach
   const millis = nanos >= 0n ? nanos / 1_000_000n : -((-nanos + 999_999n) / 1_000_000n)
-  // Beyond the years that RFC 3339 has, the engine's own text.
+  // Outside the years of RFC 3339, returns the engine's own text.
   if (millis > furthest || millis < -62_135_596_800_000n) return String(value)
   const below = String(nanos - millis * 1_000_000n)
     .padStart(6, "0")
@@ -99,7 +99,7 @@ function instant(count: bigint, nanosEach: bigint, value: object): string {
   return new Date(Number(millis)).toISOString().replace("Z", `${below}Z`)
 }
 
-/** ISO 8601; months, days and time each with their own sign. */
+/** ISO 8601. Months, days and time each have their own sign. */
 function duration({ months, days, micros }: DuckDBIntervalValue): string {
   const size = micros < 0n ? -micros : micros
   const fraction = String(size % 1_000_000n)

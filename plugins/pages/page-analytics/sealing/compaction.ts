@@ -1,12 +1,13 @@
-// Which small segments to merge: those of one day and about one size, eight at a time, so that a row is rewritten a few
-// times in its life and a query opens few files. Pure.
+// Chooses small segments to merge: eight of one day and similar size. So a row is rewritten only a few times, and a query opens
+// few
+// files. Pure.
 import type { Segment } from "../collections.ts"
 
 const together = 8
-/** Segments up to this size count as the smallest. */
+/** Segments up to this size belong to the smallest tier. */
 const smallest = 1_000
 
-/** Segments to become one; undefined when nothing is worth it. Oldest day first. */
+/** Returns segments to merge into one, oldest day first; undefined if no merge is worthwhile. */
 export function toMerge(segments: readonly Segment[], fullRows: number): Segment[] | undefined {
   const groups = new Map<string, Segment[]>()
   for (const segment of segments) {
@@ -24,7 +25,7 @@ export function toMerge(segments: readonly Segment[], fullRows: number): Segment
   return undefined
 }
 
-/** Of each past day: all small segments become one. */
+/** Merges all small segments of a past day into one. */
 export function toFinish(segments: readonly Segment[], fullRows: number, today: string): Segment[] | undefined {
   const days = new Map<string, Segment[]>()
   for (const segment of segments) {

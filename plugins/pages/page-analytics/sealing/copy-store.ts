@@ -1,5 +1,5 @@
-// What the copies of one organization are made of, as the store has it, and changes to it: each is one commit that
-// moves files in and out of the copy, refused when another node has changed the copy meanwhile.
+// Reads and changes the stored copies of one organization. Each change is one commit that adds and removes files of the copy.
+// A concurrent change by another node makes the commit fail.
 import { AppError, type Clock, derivedUuid, type Store, timestamp, type UnitsOfWork } from "#core"
 import {
   CopiesCollection,
@@ -31,7 +31,7 @@ export interface NewSegment extends WrittenSegment {
 export interface CopyChange {
   readonly add: readonly NewSegment[]
   readonly replace: readonly Segment[]
-  /** Why those are replaced. Default: their rows changed. */
+  /** Cause of the replacement. Default: their rows changed. */
   readonly because?: ReplacedFor
   readonly set: Partial<Pick<Copy, "cursor" | "as_of" | "caught_up" | "missed">>
 }
@@ -50,24 +50,24 @@ export class CopyStore {
     return { live: all.find(({ state }) => state === "live"), building: all.find(({ state }) => state === "building") }
   }
 
-  /** The first copy of an organization, made once whichever node comes first. */
+  /** Creates the organization's first copy, once across nodes. */
   async first(): Promise<void> {
     const id = derivedUuid("page-analytics-copy", this.organization)
     await this.#insert({ ...this.#fresh(id), state: "live" })
   }
 
-  /** A second copy, to take the live one's place when it has caught up; one, however often it is asked for. */
+  /** Creates a second copy to replace the live copy once it has caught up. Repeated calls create one copy. */
   async rebuild(live: Copy): Promise<void> {
     await this.#insert(this.#successorOf(live))
   }
 
   /**
-   * For a segment that was looked for in vain. A live copy that lists it is left as it is, and a second one begun in the
-   * same commit; a copy that is being made begins again. False when no copy lists it any more, or that was done before.
+   * Handles a missing segment file. A live copy remains as it is, and a second copy starts in the same commit; a copy being built
+   * restarts. Returns false if no copy lists the segment any more, or if this was already done.
    */
   async giveUp({ id }: Segment): Promise<boolean> {
     const segment = await this.#deps.store.open(SegmentsCollection, this.organization).get(id)
-    // Files go after their segment was replaced: one that is listed still, now that its file was missed, is lost.
+    // Files are deleted only after their segment was replaced. A listed segment with a missing file is therefore lost.
     if (segment?.replaced_at !== null) return false
     const { live, building } = await this.copies()
     if (building?.id === segment.copy_id) {
@@ -100,7 +100,7 @@ export class CopyStore {
     })
   }
 
-  /** Files first, then the commit; a file whose commit is refused is taken away again. Returns the copy as it is now. */
+  /** Stores the files first, then commits. A refused commit deletes its files again. Returns the changed copy. */
   async change(copy: Copy, { add, replace, because = "rows", set }: CopyChange): Promise<Copy> {
     const { files, works, clock } = this.#deps
     const keys = add.map(({ day, id }) => files.keyOf(day, id))
@@ -133,7 +133,7 @@ export class CopyStore {
     return { ...copy, ...set, revision: copy.revision + 1 }
   }
 
-  /** The building copy becomes the live one; what the live one had is replaced. */
+  /** Makes the building copy live and replaces the segments of the live copy. */
   async promote(live: Copy, building: Copy): Promise<void> {
     const old = await this.segments(live)
     const now = timestamp(this.#deps.clock.now())
@@ -146,17 +146,17 @@ export class CopyStore {
     })
   }
 
-  /** Removes the files that no query can be reading any more. */
+  /** Removes files that no query can still be reading. */
   sweep(before: number): Promise<void> {
     return sweepReplaced(this.#deps, this.organization, before)
   }
 
-  /** Removes those that were kept for snapshots which are gone. */
+  /** Removes files of expired snapshots. */
   sweepKept(): Promise<void> {
     return sweepKept(this.#deps, this.organization)
   }
 
-  /** For replaced files that hold rows which are no more. */
+  /** Marks replaced segments with deleted rows as unreadable. */
   breakReplaced(isBroken: (segment: Segment) => boolean | Promise<boolean>): Promise<void> {
     return breakReplaced(this.#deps, this.organization, isBroken)
   }

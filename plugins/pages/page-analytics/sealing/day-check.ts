@@ -1,5 +1,5 @@
-// Counts days of the copy against the store, and seals again those that differ: what came or went without a note (a
-// retention that removes rows in bulk, a commit that hung for minutes) shows in the count.
+// Compares row counts of the copy with the store by day, and reseals days that differ. The count reveals changes without a note:
+// a retention that removes rows in bulk, or a commit that hung for minutes.
 import { type Clock, timestamp } from "#core"
 import type { Dataset, Datasets } from "../../../data/datasets/index.ts"
 import type { Copy, Segment } from "../collections.ts"
@@ -7,11 +7,11 @@ import type { CopyStore } from "./copy-store.ts"
 import { dayRange, type Sealer } from "./sealer.ts"
 
 const dayMs = 86_400_000
-/** Days that every check counts; replays reach back seven. */
+/** Days counted in every check; replays reach back seven days. */
 const recentDays = 9
-/** Of the days before, as many in turn. */
+/** Older days per check, in turn. */
 const olderEach = 20
-/** A day is counted once it has been over for this long. */
+/** A day is counted this long after its end. */
 const settledMs = 600_000
 
 export class DayCheck {
@@ -22,7 +22,7 @@ export class DayCheck {
     this.#deps = deps
   }
 
-  /** Returns the days that were sealed again. */
+  /** Returns the resealed days. */
   async run(copies: CopyStore, sealer: Sealer, copy: Copy, dataset: Dataset): Promise<string[]> {
     const { clock, datasets, keepDays } = this.#deps
     const now = clock.now()

@@ -1,29 +1,29 @@
-// Tells external readers which files make up the copy: replaced files stay beside them for queries in progress, and a copy
-// that is being rebuilt grows in the same folder, so a reader of the whole folder would count rows twice. The list is
-// written after each change of the live copy and before files are deleted, so that it never names a deleted file; a copy
-// that lost files keeps its last list until another copy replaces it.
+// Publishes the list of the copy's files for external readers. The folder also contains replaced files and files of a rebuild, so
+// a
+// reader of the whole folder would count rows twice. The list is written after each change of the live copy and before files are
+// deleted, so it never names a deleted file. A copy with lost files keeps its last list until a new copy replaces it.
 import type { Copy } from "../collections.ts"
 import type { SegmentFiles } from "../segments/segment-files.ts"
 import type { CopyStore } from "./copy-store.ts"
 
-/** Another node that sealed meanwhile has the list made again; the next pass goes on where this one gives up. */
+/** A concurrent change by another node requires a new list. After these attempts, the next pass continues. */
 const tries = 8
 
 export class LiveList {
   readonly #files: SegmentFiles
-  /** By organization: the copy and revision that this node wrote last. */
+  /** By organization: the copy and revision of this node's last list. */
   readonly #contents = new Map<string, string>()
 
   constructor(files: SegmentFiles) {
     this.#files = files
   }
 
-  /** Other nodes may have written lists since. */
+  /** Call when other nodes may have written lists. */
   forget(): void {
     this.#contents.clear()
   }
 
-  /** Brings the list to the live copy as it is; also after its own write, which a slower one may have overtaken. */
+  /** Writes the list of the live copy. Checks again after the write, since a slower write may have overtaken it. */
   async write(copies: CopyStore): Promise<void> {
     const { organization } = copies
     for (let attempt = 0; attempt < tries; attempt++) {

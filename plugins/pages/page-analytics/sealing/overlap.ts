@@ -1,21 +1,27 @@
-// Rows have no commit sequence number: they are read in order of receipt, and a row received earlier may be committed
-// later, by this node or another. So each reading starts shortly before the end of the last one (now and then long before
-// it), and skips by id and version what was sealed already. A row written later than that, by a replay or a slow queue,
-// leaves a note in its own commit. A commit that hung for longer than the long overlap is found by the count of its day.
+// Rows have no commit sequence number. They are read in order of receipt, but a row received earlier may be committed later, by
+// any
+// node. So each reading starts shortly before the end of the last one, and now and then long before it. Sealed rows are skipped
+// by id
+// and version. A row written even later (by a replay or a slow queue) leaves a note in its own commit. A commit that hung longer
+// than
+// the long overlap is found by the count of its day.
 
 import { type Clock, giveWay, type Ids, timestamp } from "#core"
 import type { RowWatcher } from "../../../data/datasets/index.ts"
 import { CopiedOrganizations, NotesCollection } from "../collections.ts"
 
-/** Of each reading. */
+/** Overlap of each reading. */
 export const shortOverlapMs = 5_000
-/** Of one reading in `longEveryMs`; versions of rows this old are kept in memory. */
+/** Overlap of one reading per `longEveryMs`. Versions of rows up to this age are cached in memory. */
 export const longOverlapMs = 60_000
 export const longEveryMs = 30_000
-/** A row staged this long after its event was received leaves a note. Less than the short overlap by the time that a commit usually takes. */
+/**
+ * A row staged this long after its event's receipt leaves a note. The difference to the short overlap is the usual time of a
+ * commit.
+ */
 const lateMs = 3_000
 
-/** Rows that one piece of work looks at. */
+/** Rows processed before other work gets a turn. */
 const rowsBetweenTurns = 5_000
 
 export interface SegmentVersion {
@@ -23,7 +29,7 @@ export interface SegmentVersion {
   readonly receivedAt: string
 }
 
-/** Rows of a copy that were received recently, and in which version they were sealed. */
+/** Recently received rows of a copy, with their sealed versions. */
 export class RecentRows {
   readonly #rows = new Map<string, SegmentVersion>()
 
@@ -35,7 +41,7 @@ export class RecentRows {
     this.#rows.set(id, version)
   }
 
-  /** As `sealed`, with turns for other work. */
+  /** Like `sealed`, with turns for other work. */
   async addSealed(rows: ReadonlyMap<string, SegmentVersion>): Promise<void> {
     let count = 0
     for (const [id, version] of rows) {
@@ -60,16 +66,16 @@ export class RecentRows {
 interface RowNotesDeps {
   readonly clock: Clock
   readonly ids: Ids
-  /** Organizations whose copy is known to be wanted. */
+  /** Organizations with a recorded copy. */
   readonly copied: ReadonlySet<string>
 }
 
 /**
- * Watches the dataset of page events: which organizations have one, and rows that the reading in order would not see.
- * What it leaves is part of the commit that writes or removes the row, so that neither is there without the other.
+ * Watches writes to the page events dataset. Records organizations with events, and notes rows that the ordered reading would
+ * miss. Both are part of the row's own commit.
  */
 export function rowNotes({ clock, ids, copied }: RowNotesDeps): RowWatcher {
-  // A note of its own each time: one that is being looked at when the row changes again must not stand for both.
+  // A new note each time: a note already being processed must not also stand for a later change.
   const note: RowWatcher["removed"] = (work, organization, { id, received_at }) =>
     work.in(NotesCollection, organization).insert({ id: ids.uuid(), row_id: id, received_at })
   return {

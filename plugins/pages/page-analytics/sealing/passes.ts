@@ -1,6 +1,7 @@
-// The passes over all copies: every couple of seconds the node that holds the lease brings each copy up to date, merges
-// what is small, and now and then counts days. One organization's trouble is logged and marks its copy; the others go on.
-// A copy whose file is gone (a restored store, a folder that was lost) is given up, and made again from the dataset.
+// Passes over all copies. Every few seconds the lease holder updates each copy, merges small segments and sometimes counts days.
+// A failure of one organization is logged and marks its copy; other organizations continue. If a copy's file is missing (a
+// restored
+// store, a lost folder), the copy is rebuilt from the dataset.
 import { type Clock, type Ids, type Leases, type Logger, type Store, timestamp } from "#core"
 import type { Dataset, Datasets } from "../../../data/datasets/index.ts"
 import { CopiedOrganizations, type Copy, type RowNote, SealingCollection } from "../collections.ts"
@@ -23,14 +24,17 @@ export interface PassesDeps extends CopyStoreDeps, Omit<SealerDeps, "segmentRows
   readonly settings: AnalyticsSettings
   /** Updated with the organizations that have a copy, for the row watcher. */
   readonly copied: Set<string>
-  /** Called when there is something to query on any node. */
+  /** Called when any node may receive queries. */
   readonly wanted: () => void
 }
 
-/** Longest time that one organization's backlog may delay the others. */
+/** Longest delay of other organizations by one organization's backlog. */
 const sliceMs = 1_500
 const notesEach = 2_000
-/** Renewed with each pass. Two nodes may hold it for a moment; then the copies' revisions refuse one, and work is lost, not rows. */
+/**
+ * Renewed with each pass. Two nodes may hold the lease for a moment. The copies' revisions then refuse one of them; work is lost,
+ * but no rows.
+ */
 const lease = { name: "page-analytics:sealer", ms: 15_000 }
 const stateId = "sealer"
 
@@ -101,13 +105,13 @@ export class Passes {
     await store.commit({ id: ids.uuid(), writes: [write] })
   }
 
-  /** Reads again what another node may have changed. */
+  /** Clears caches that another node may have outdated. */
   #forget(): void {
     this.#sealers.clear()
     this.#list.forget()
   }
 
-  /** False when the copy is neither caught up nor marked as behind. */
+  /** Returns false if the copy is neither caught up nor marked as behind. */
   async #sealOne(organization: string): Promise<boolean> {
     const copies = new CopyStore(this.#deps, organization)
     try {
@@ -154,7 +158,7 @@ export class Passes {
     await copies.sweep(clock.now() - settings.keep_replaced_ms)
   }
 
-  /** Work on one copy, which is given up where it lacks a file. */
+  /** Works on one copy. If a file is missing, the copy is rebuilt. */
   async #turn(copies: CopyStore, work: () => Promise<unknown>): Promise<void> {
     try {
       await work()
@@ -168,7 +172,7 @@ export class Passes {
     }
   }
 
-  /** Where a query missed a file, that file is looked for first. */
+  /** Advances the live copy. If a query missed a file, checks that file first. */
   async #keep(copies: CopyStore, live: Copy, dataset: Dataset, notes: readonly RowNote[]): Promise<void> {
     const { missed } = live
     if (!missed) return void (await this.#advance(copies, live, dataset, notes))
@@ -178,7 +182,7 @@ export class Passes {
     await this.#advance(copies, copy, dataset, notes)
   }
 
-  /** Once it has caught up, it takes the live copy's place. */
+  /** Advances the building copy. Once caught up, it replaces the live copy. */
   async #build(copies: CopyStore, building: Copy, dataset: Dataset, notes: readonly RowNote[]): Promise<void> {
     const built = await this.#advance(copies, building, dataset, notes)
     const { live } = await copies.copies()
@@ -220,7 +224,7 @@ export class Passes {
   }
 }
 
-/** When the last whole pass began. */
+/** Returns the start of the last complete pass. */
 export async function passedAt(store: Store): Promise<string | null> {
   return (await store.open(SealingCollection).get(stateId))?.passed_at ?? null
 }

@@ -1,5 +1,6 @@
-// Segments that were replaced: their files go when no query can be reading them, unless a snapshot is of them and they
-// still hold what they held then.
+// Replaced segments. Their files are deleted once no query can be reading them. A segment with unchanged rows stays while a
+// snapshot
+// needs it.
 import { type Clock, type Store, timestamp, type UnitsOfWork } from "#core"
 import { ReportsCollection, type Segment, SegmentsCollection, type SnapshotPlace, SnapshotsCollection } from "../collections.ts"
 import type { SegmentFiles } from "../segments/segment-files.ts"
@@ -11,11 +12,11 @@ export interface ReplacedDeps {
   readonly files: SegmentFiles
 }
 
-/** Of an organization, besides those of reports; the oldest are forgotten first. */
+/** Snapshots per organization, besides those of reports. The oldest are deleted first. */
 const maxSnapshots = 2_000
 const atOnce = 500
 
-/** Whether the segment was live at that revision of its copy. */
+/** Returns true if the segment was live at that revision of its copy. */
 export function isOf(
   { copy_id, added_in = 0, replaced_at, replaced_in }: Segment,
   place: Pick<SnapshotPlace, "copy_id" | "revision">,
@@ -24,12 +25,12 @@ export function isOf(
   return replaced_at === null || (replaced_in !== undefined && replaced_in > place.revision)
 }
 
-/** Whether a replaced segment holds what it held when it was live. */
+/** Returns true if a replaced segment still holds its original rows. */
 export function isReadable({ replaced_for, gone }: Segment): boolean {
   return !gone && (replaced_for === "merge" || replaced_for === "rebuild")
 }
 
-/** Removes what was replaced before then. */
+/** Removes segments replaced before this time. */
 export async function sweepReplaced(deps: ReplacedDeps, organization: string, before: number): Promise<void> {
   const { store, files, works } = deps
   const due = await store
@@ -48,7 +49,7 @@ export async function sweepReplaced(deps: ReplacedDeps, organization: string, be
   })
 }
 
-/** Forgets snapshots beyond the bound, and removes what was kept for snapshots that are gone. */
+/** Deletes snapshots beyond the bound, and segments of deleted snapshots. */
 export async function sweepKept(deps: ReplacedDeps, organization: string): Promise<void> {
   const { store, files, works } = deps
   const snapshots = store.open(SnapshotsCollection, organization)
@@ -67,7 +68,7 @@ export async function sweepKept(deps: ReplacedDeps, organization: string): Promi
   }
 }
 
-/** No snapshot is read from those replaced segments any more; their files go with the next sweep. */
+/** Marks replaced segments as unreadable for snapshots. The next sweep deletes their files. */
 export async function breakReplaced(
   { store, works }: Pick<ReplacedDeps, "store" | "works">,
   organization: string,

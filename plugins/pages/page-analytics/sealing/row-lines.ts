@@ -1,5 +1,5 @@
-// Rows as lines of JSON in a file a day: what the sealing process reads. A value stays as the row has it; what has no
-// typed column goes to `properties`, so that nothing of a row is lost to queries.
+// Writes rows as JSON lines, one file per day, for the sealing process. Values are unchanged.
+// Values without a typed column go to `properties`, so queries can read the whole row.
 import { appendFile, rm } from "node:fs/promises"
 import type { Json } from "#core"
 import type { Row } from "../../../data/datasets/index.ts"
@@ -25,7 +25,7 @@ export class RowLines {
     this.#draft = draft
   }
 
-  /** To be awaited where it is a promise: only now and then is there something to write. */
+  /** Await the result if it is a promise: only some calls write to a file. */
   add(row: Row): Promise<void> | undefined {
     const day = row.created_at.slice(0, 10)
     const of = this.#last?.day === day ? this.#last : this.#of(day)
@@ -43,7 +43,7 @@ export class RowLines {
     return of
   }
 
-  /** The files, complete. */
+  /** Returns the completed files. */
   async finish(): Promise<{ readonly day: string; readonly path: string; readonly rows: number }[]> {
     for (const of of this.#days.values()) await this.#flush(of)
     return [...this.#days].map(([day, { path, rows }]) => ({ day, path, rows }))
@@ -60,7 +60,7 @@ export class RowLines {
   }
 }
 
-/** By hand, from parts that are the same for every row: a third of the time that an object and JSON.stringify take. */
+/** Builds the JSON by hand from constant parts. This takes a third of the time of an object and JSON.stringify. */
 export function lineOf({ id, created_at, updated_at, values }: Row): string {
   let line = `{"row_id":${jsonOf(id)},"received_at":${jsonOf(created_at)},"updated_at":${jsonOf(updated_at)}`
   let properties: Record<string, Json> | undefined

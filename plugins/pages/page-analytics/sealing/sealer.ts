@@ -1,5 +1,6 @@
-// Brings one organization's copy up to date: reads rows in order from where it ended, seals them, and rewrites segments
-// that hold changed or deleted rows. Everything it keeps in memory is a cache of the store, and rebuilt when lost.
+// Brings one organization's copy up to date: reads rows in order from the cursor, seals them, and rewrites segments with changed
+// or
+// deleted rows. Its memory is only a cache of the store and can be rebuilt.
 import { type Clock, type Ids, timestamp } from "#core"
 import type { Dataset, Datasets, Row } from "../../../data/datasets/index.ts"
 import type { Copy, RowNote, Segment } from "../collections.ts"
@@ -20,17 +21,17 @@ export interface SealerDeps {
   readonly keepDays: number
 }
 
-/** New rows that one reading takes at most, and how many of them are handed on to be written at a time. */
+/** Bounds: new rows per reading, and rows per batch for writing. */
 const batchRows = 200_000
 const handedOn = 50_000
 const dayMs = 86_400_000
 
 interface Reading {
   lines: RowLines
-  /** Full ones, being written while the reading goes on. */
+  /** Full batches, written during the reading. */
   readonly writing: Promise<NewSegment[]>[]
   readonly taken: Map<string, SegmentVersion>
-  /** Rows whose earlier version must go, with the time they were received. */
+  /** Rows whose earlier version must be removed, with their times of receipt. */
   readonly stale: Map<string, string>
   lastRead: string | null
   full: boolean
@@ -47,12 +48,12 @@ export class Sealer {
     this.#copies = copies
   }
 
-  /** What is only in memory is read again, because it may not be so any more. */
+  /** Clears the cache, since it may be outdated. */
   forget(): void {
     this.#recent.clear()
   }
 
-  /** One reading. `caughtUp` when there was nothing more. */
+  /** Runs one reading. `caughtUp` is true if it reached the last row. */
   async advance(copy: Copy, dataset: Dataset, notes: readonly RowNote[]): Promise<{ copy: Copy; caughtUp: boolean }> {
     const { clock, files } = this.#deps
     const now = clock.now()
@@ -95,7 +96,7 @@ export class Sealer {
     }
   }
 
-  /** Merges once where it is worth it; true when it did. */
+  /** Merges once if worthwhile. Returns true after a merge. */
   async compact(copy: Copy): Promise<boolean> {
     const { segmentRows, clock } = this.#deps
     const segments = await this.#copies.segments(copy)
@@ -107,7 +108,7 @@ export class Sealer {
     return true
   }
 
-  /** A day as the store has it now, in place of what the copy has of it. */
+  /** Replaces a day of the copy with the day's current rows in the store. */
   async resealDay(copy: Copy, dataset: Dataset, day: string): Promise<void> {
     const { datasets, files, segmentRows } = this.#deps
     const filter = { dataset_id: dataset.id, created_at: dayRange(day) }
@@ -139,17 +140,17 @@ export class Sealer {
       const segments = (await this.#copies.segments(copy)).filter(({ last_at }) => last_at >= from)
       for (const part of partsOf(segments)) {
         const sealed = await this.#onFiles(part, (files) => this.#deps.engine.run({ kind: "recent", files, since: from }))
-        // None was received after the cursor: with an earlier time they would be forgotten while readings still come upon them.
+        // The time of receipt is at most the cursor. An earlier time would drop the rows while readings still encounter them.
         for (const [id, version] of sealed) rows.sealed(id, { version, receivedAt: copy.cursor })
       }
     }
-    // The first reading goes far back: what happened while nobody sealed is unknown.
+    // The first reading starts far back: changes while no node sealed are unknown.
     const state = { rows, longDue: 0 }
     this.#recent.set(copy.id, state)
     return state
   }
 
-  /** Noted rows as they are now, or not at all. */
+  /** Adds the current versions of noted rows; missing rows are only removed. */
   async #readNotes(reading: Reading, dataset: Dataset, notes: readonly RowNote[]): Promise<void> {
     const rows = this.#deps.datasets.rows(this.#copies.organization)
     for (const { row_id, received_at } of notes) {
@@ -185,7 +186,7 @@ export class Sealer {
 
   #handOn(reading: Reading): void {
     const segments = this.#writeSegments(reading.lines)
-    // A failure is reported when all is gathered.
+    // A failure is reported when all results are collected.
     segments.catch(() => undefined)
     reading.writing.push(segments)
     reading.lines = new RowLines(() => this.#deps.files.draft("ndjson"))
@@ -209,7 +210,7 @@ export class Sealer {
     return segments
   }
 
-  /** Segments that hold one of the rows, written again without them. */
+  /** Rewrites the segments that contain one of the rows, without those rows. */
   async #without(segments: readonly Segment[], stale: ReadonlyMap<string, string>): Promise<{ add: NewSegment[]; replace: Segment[] }> {
     const out: { add: NewSegment[]; replace: Segment[] } = { add: [], replace: [] }
     if (stale.size === 0) return out
@@ -231,7 +232,7 @@ export class Sealer {
     return out
   }
 
-  /** Replaced files that snapshots may still be read from must not hold such a row either. */
+  /** Replaced files readable by snapshots must not contain such a row either. */
   async #breakReplaced(stale: ReadonlyMap<string, string>): Promise<void> {
     const rowIds = [...stale.keys()]
     const times = [...stale.values()]
@@ -241,7 +242,7 @@ export class Sealer {
         const files = await this.#deps.files.local(this.#copies.organization, [segment])
         return (await this.#deps.engine.run({ kind: "holding", files, rowIds })).length > 0
       } catch {
-        // What cannot be looked into may hold it.
+        // An unreadable file may contain the row.
         return true
       }
     })
@@ -254,7 +255,7 @@ export class Sealer {
     return output ? { id: ids.uuid(), day: segments[0]?.day ?? "", draft, ...output } : undefined
   }
 
-  /** Throws SegmentMissing where the engine failed because a file is missing, which only its message would tell. */
+  /** Throws SegmentMissing if the engine failed because of a missing file. The engine itself reports it only in its message. */
   async #onFiles<T>(segments: readonly Segment[], task: (files: readonly string[]) => Promise<T>): Promise<T> {
     const { organization } = this.#copies
     const paths = await this.#deps.files.local(organization, segments)
@@ -281,7 +282,7 @@ function later(a: string | null, b: string): string {
   return a === null || b > a ? b : a
 }
 
-/** A node whose clock is ahead must not carry the cursor into the future. */
+/** Prevents a node with a fast clock from moving the cursor into the future. */
 function earlier(a: string | null, b: string): string | null {
   return a === null || a < b ? a : b
 }

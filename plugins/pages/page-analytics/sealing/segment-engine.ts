@@ -1,15 +1,15 @@
 // The process that seals page events. A task fails if the process ends; the caller retries from the committed state.
 import { ConfinedChild, OnDemand } from "#core/engine"
 
-/** What the sealing process is asked to do. All paths are absolute; results are about the file at `out`. */
+/** Tasks of the sealing process. All paths are absolute. Results describe the file at `out`. */
 export type SegmentTask =
-  /** One JSON object a line, in `rows`, becomes a segment. */
+  /** Converts JSON lines in `rows` to a segment. */
   | { readonly kind: "write"; readonly rows: string; readonly out: string }
-  /** Segments become one, without some rows; none is written where no row is left. */
+  /** Merges segments into one, without some rows. Writes no file if no row remains. */
   | { readonly kind: "merge"; readonly files: readonly string[]; readonly without: readonly string[]; readonly out: string }
-  /** Row ids and versions received since then. */
+  /** Returns ids and versions of rows received since this time. */
   | { readonly kind: "recent"; readonly files: readonly string[]; readonly since: string }
-  /** Those of the files that hold one of the rows. */
+  /** Returns the files that contain one of the rows. */
   | { readonly kind: "holding"; readonly files: readonly string[]; readonly rowIds: readonly string[] }
 
 export interface WrittenSegment {
@@ -37,23 +37,23 @@ export type SegmentReply =
   | { readonly id: number; readonly failed: string }
 
 const memoryMb = 512
-/** The allocator of the engine keeps pages between tasks, so that the process grows with each task. */
+/** The engine's allocator retains pages between tasks, so the process grows with each task. */
 const maxTasks = 1_000
 const maxIdleBytes = 320 << 20
 
 export interface SegmentEngineOptions {
   /** Folder of compiled code. It halves the time of a start. */
   readonly codeCache?: string
-  /** Tasks after which the process is replaced. */
+  /** Number of tasks before the process is replaced. */
   readonly maxTasks?: number
-  /** Resident memory after a task beyond which the process is replaced. */
+  /** Resident memory that causes a replacement of the process after a task. */
   readonly maxIdleBytes?: number
 }
 
 export class SegmentEngine {
   readonly #options: SegmentEngineOptions
   readonly #children = new OnDemand(() => this.#start())
-  /** By the present process. */
+  /** Tasks of the current process. */
   #answered = 0
 
   constructor(options: SegmentEngineOptions = {}) {
@@ -70,7 +70,7 @@ export class SegmentEngine {
     })
   }
 
-  /** Of the present process. */
+  /** Process id of the current process. */
   get pid(): number | undefined {
     return this.#children.current?.pid
   }

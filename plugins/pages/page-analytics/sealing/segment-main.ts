@@ -1,5 +1,6 @@
-// The sealing process: turns rows into Parquet and merges Parquet, so that the engine's native code is not in the
-// service's own process and its threads do not stand in the way of events. Runs only statements that are written here.
+// The sealing process: converts rows to Parquet and merges Parquet files. A separate process isolates the engine's native code
+// from the
+// service and its threads from event processing. Runs only the statements in this file.
 
 import { rm, stat } from "node:fs/promises"
 import { flushCompileCache } from "node:module"
@@ -10,7 +11,7 @@ import type { SegmentReply, SegmentRequest, SegmentResults, SegmentTask, Written
 const parquet = "(FORMAT parquet, COMPRESSION zstd, COMPRESSION_LEVEL 1, ROW_GROUP_SIZE 122880)"
 const names = segmentColumns.map(({ name }) => quoted(name)).join(", ")
 
-/** Read as text and cast: a value of another type than its column's is NULL, and costs its row nothing else. */
+/** Columns are read as text and cast. A value of another type becomes NULL; the rest of the row is unaffected. */
 const casts = segmentColumns
   .map(({ name, type }) => {
     const column = quoted(name)
@@ -47,7 +48,7 @@ async function run(connection: DuckDBConnection, task: SegmentTask): Promise<Seg
   }
 }
 
-/** Columns that a file was written without are NULL. */
+/** Columns missing from a file are NULL. */
 function segments(files: readonly string[], options = ""): string {
   const blank = segmentColumns.map(({ name, type }) => `NULL::${type} AS ${quoted(name)}`).join(", ")
   return `(SELECT * FROM read_parquet([${files.map(literal).join(", ")}], union_by_name = true${options}) UNION ALL BY NAME SELECT ${blank} WHERE false)`
@@ -87,7 +88,7 @@ await connection.run(
   "SET TimeZone = 'UTC'; SET preserve_insertion_order = true; SET temp_directory = ''; SET enable_external_file_cache = false",
 )
 
-// It is killed, and would keep nothing for the next process at its end.
+// Flushed now: the process is killed at its end, and would otherwise save no compiled code.
 flushCompileCache()
 
 let last: Promise<unknown> = Promise.resolve()
@@ -103,5 +104,5 @@ process.on("message", ({ id, task }: SegmentRequest) => {
   })
 })
 process.send?.("ready")
-// An ordinary exit would wait for the engine's threads, and so for the statement that they are in.
+// An ordinary exit would wait for the engine's threads, and so for their current statement.
 process.on("disconnect", () => process.kill(process.pid, "SIGKILL"))

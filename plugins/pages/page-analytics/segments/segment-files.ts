@@ -1,7 +1,8 @@
-// Where segments are: in the bucket, by organization and day, `<organization>/page-events/day=2026-11-20/<id>.parquet`,
-// with a list of those that are live, so that any engine that reads Parquet has them; and on this node's disk, where
-// queries need them. A bucket that is a folder is read in place; what comes from S3 is kept in a cache, each file whole or
-// not at all.
+// Files of segments. The bucket has them by organization and day, `<organization>/page-events/day=2026-11-20/<id>.parquet`, with
+// a list of
+// the live files, so any Parquet engine can read them. Queries need them on this node's disk: a folder bucket is read in place,
+// and
+// files from S3 are cached, each file as a whole.
 import { createWriteStream } from "node:fs"
 import { mkdir, readdir, readFile, rename, rm, stat, utimes } from "node:fs/promises"
 import { dirname, join } from "node:path"
@@ -21,7 +22,7 @@ export interface SegmentFilesDeps {
 
 const folder = "page-events/"
 
-/** The bucket was reached, and does not have a file that a copy lists. */
+/** The bucket was reachable, but lacks a file listed in a copy. */
 export class SegmentMissing extends AppError {
   readonly segment: Segment
 
@@ -40,7 +41,7 @@ export class SegmentFiles {
     this.#deps = deps
   }
 
-  /** Drafts of a process that died are of no use to anyone; those of other workers are being written. */
+  /** Deletes drafts of dead processes. Drafts of other workers are in progress and stay. */
   async start(): Promise<void> {
     const all = join(this.#deps.folder, "drafts")
     for (const name of await readdir(all).catch(() => []))
@@ -52,7 +53,7 @@ export class SegmentFiles {
     return join(this.#deps.folder, "drafts", String(process.pid))
   }
 
-  /** A path for a file that is being made. */
+  /** Returns a path for a new file. */
   draft(ending: string): string {
     return join(this.#drafts, `${this.#deps.ids.uuid()}.${ending}`)
   }
@@ -61,7 +62,7 @@ export class SegmentFiles {
     return `${folder}day=${day}/${id}.parquet`
   }
 
-  /** Moves a draft to where it belongs; durable when it resolves. */
+  /** Moves a draft into the bucket. Durable when the promise resolves. */
   async store(organization: string, key: string, draft: string): Promise<void> {
     const bucket = this.#deps.buckets.open(organization)
     await bucket.put(key, await readFile(draft))
@@ -71,7 +72,7 @@ export class SegmentFiles {
     await rename(draft, cached)
   }
 
-  /** Replaces the organization's list of live files, `live.json`; each is named from where the list is. */
+  /** Replaces the organization's list of live files, `live.json`. File names are relative to the list. */
   async list(organization: string, segments: readonly Segment[]): Promise<void> {
     const ordered = [...segments].sort((a, b) => (a.day + a.first_at < b.day + b.first_at ? -1 : 1))
     const files = ordered.map(({ key, day, rows, bytes }) => ({ file: key.slice(folder.length), day, rows, bytes }))
@@ -83,7 +84,7 @@ export class SegmentFiles {
     await rm(this.#cached(organization, key), { force: true })
   }
 
-  /** Paths on this node, fetched where they are not there. Those of a bucket that is a folder are not looked at. Throws SegmentMissing. */
+  /** Returns paths on this node and fetches missing files. In a folder bucket, files are not checked. Throws SegmentMissing. */
   async local(organization: string, segments: readonly Segment[]): Promise<string[]> {
     const paths: string[] = []
     for (let first = 0; first < segments.length; first += 8) {
@@ -92,7 +93,7 @@ export class SegmentFiles {
     return paths
   }
 
-  /** Throws SegmentMissing where the bucket does not have one of the files, and `unavailable` where it cannot be asked. */
+  /** Throws SegmentMissing if the bucket lacks one of the files, and `unavailable` if the bucket is unreachable. */
   async require(organization: string, segments: readonly Segment[]): Promise<void> {
     const bucket = this.#deps.buckets.open(organization)
     for (const segment of segments) {
@@ -108,7 +109,7 @@ export class SegmentFiles {
     if (inPlace !== undefined) return inPlace
     const path = this.#cached(organization, key)
     const now = new Date()
-    // Also says that it was used, to the eviction below.
+    // Also marks the file as used, for the eviction below.
     if (
       await utimes(path, now, now).then(
         () => true,
@@ -135,7 +136,7 @@ export class SegmentFiles {
     return join(this.#deps.folder, "cache", organization, key)
   }
 
-  /** Brings the cache down to its size. Files used in the last minutes stay: a query may be about to open them. */
+  /** Shrinks the cache to its size. Files used in the last minutes stay: a query may be about to open them. */
   async evict(now: number, graceMs: number): Promise<void> {
     const root = join(this.#deps.folder, "cache")
     const names = await readdir(root, { recursive: true, withFileTypes: true }).catch(() => [])
