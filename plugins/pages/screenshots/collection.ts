@@ -1,11 +1,11 @@
-// What is kept of a screenshot: what was asked for, how far it is, and where its image is until when.
+// Stored screenshots: the request, its progress, and the image with its expiry.
 import { z } from "zod"
 import { type Document, defineCollection, jobRef, Uuid } from "#core"
 import type { Instruction, Viewport } from "./instructions.ts"
 
 export interface StoredScreenshot extends Document {
   status: "processing" | "done" | "failed" | "expired"
-  /** Exactly one of `url` and `page_id`. */
+  /** Exactly one of `url` and `page_id` is set. */
   request: {
     url: string | null
     page_id: string | null
@@ -23,13 +23,13 @@ export interface StoredScreenshot extends Document {
   /** Absent in records of earlier versions. */
   http_status?: number
   warnings?: string[]
-  /** What a visitor could read, where it was asked for and the page was rendered. */
+  /** Visible text, if requested and the page was rendered. */
   text?: string
   created_at: string
   finished_at: string | null
-  /** End of the image and of its link. */
+  /** Expiry of the image and its link. */
   expires_at: string | null
-  /** When the record itself goes. */
+  /** Deletion time of the record itself. */
   purge_at: string
 }
 
@@ -43,7 +43,7 @@ export const ScreenshotCollection = defineCollection<StoredScreenshot>()({
 
 const payload = z.strictObject({ id: Uuid })
 
-/** Retried only where the fault is ours: the caller is waiting. */
+/** Retries only after a fault of the service, since the caller is waiting. */
 const retry = { max_attempts: 3, initial_delay_ms: 1_000, factor: 4, max_delay_ms: 60_000 }
 
 export const renderRef = jobRef("screenshots.render", payload, { retry })

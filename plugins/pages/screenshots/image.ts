@@ -1,5 +1,4 @@
-// The image of a screenshot, through the service: for pages of its own, which take no image from another origin, as a signed
-// link to S3 is.
+// Serves a screenshot's image through the service. Its own pages load no images from other origins, such as signed S3 links.
 import { parseCookie } from "cookie"
 import { AppError, defineRoute, PublicUrl } from "#core"
 import { Authenticator, Pauses, requireOrganization, sessionCookieOf } from "#core/engine"

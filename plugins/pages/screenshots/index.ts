@@ -1,4 +1,4 @@
-// Screenshots: pictures of pages, taken by a browser that is kept apart from everything else.
+// Screenshots: pictures of pages, from an isolated browser.
 import { join } from "node:path"
 import { Clock, definePlugin, Ids, JobQueue, Log, OutgoingHttp, Settings, Store, token } from "#core"
 import { Buckets } from "../../data/buckets/index.ts"
@@ -26,8 +26,8 @@ export default definePlugin({
     reg.collections(ScreenshotCollection)
     reg.operations(startScreenshot, screenshotResult)
     reg.routes(readImage)
-    // Slots of their own: what waits for a page keeps no mail waiting, and the other way round.
-    // A page may take as long as its deadline: where there are several browsers, one is never another organization's.
+    // Separate slots: renders and mail do not delay each other. A page may take its whole deadline, so with several browsers one
+    // is reserved for other organizations.
     const reservedSlots = config.concurrency > 1 ? Math.max(1, Math.floor(config.concurrency / 4)) : 0
     reg.jobs({ ...renderScreenshot, slots: config.concurrency, reservedSlots }, expireScreenshot)
     reg.provide(RendererToken, {

@@ -1,4 +1,4 @@
-// What may be done on a page before its picture is taken: a short list of plain steps, no script.
+// Steps before a screenshot: a short list of plain actions, no scripts.
 import { z } from "zod"
 
 export const maxInstructions = 20

@@ -1,4 +1,4 @@
-// Starting a screenshot and asking how far it is.
+// Operations that start a screenshot and return its status.
 import { z } from "zod"
 import { defineOperation, resultOf, SlugOrId, Uuid } from "#core"
 import { Instruction, maxInstructions, Viewport } from "./instructions.ts"

@@ -1,5 +1,5 @@
-// The life of a screenshot: accepted, rendered, stored and linked to, expired. Every step is a commit, so that a node
-// that dies leaves a job which another takes up.
+// Life cycle of a screenshot: accept, render, store, link and expire. Each step is a commit, so another node can resume the job
+// of a dead node.
 import {
   AppError,
   type Caller,
@@ -29,19 +29,19 @@ export interface ScreenshotInput extends TargetInput {
   readonly viewport: Viewport
   readonly full_page: boolean
   readonly instructions: Instruction[]
-  /** Whether the text that a visitor could read is to be kept beside the image (`text` of the record). */
+  /** True to store the visible text beside the image (`text` of the record). */
   readonly reads_text?: boolean
 }
 
 export interface Screenshots {
-  /** Stages the record and its job; returns the job's id. */
+  /** Stages the record and its job. Returns the job's id. */
   start(work: UnitOfWork, caller: Pick<Caller, "organization">, input: ScreenshotInput): Promise<string>
   /** Throws `not_found`. */
   get(organization: string, id: string): Promise<StoredScreenshot>
-  /** A link for the rest of the image's life. */
+  /** Returns a link that is valid until the image expires. */
   link(organization: string, screenshot: StoredScreenshot): Promise<string>
   render(work: UnitOfWork, organization: string, id: string, signal: AbortSignal): Promise<void>
-  /** For a render that was tried as often as it may be. */
+  /** Handles a render after its last attempt. */
   giveUp(work: UnitOfWork, organization: string, id: string, error: unknown): Promise<void>
   expire(work: UnitOfWork, organization: string, id: string): Promise<void>
 }
@@ -60,13 +60,13 @@ export interface ScreenshotsArgs extends TargetDeps {
 }
 
 const dayMs = 86_400_000
-/** How long the record outlives its image, or its failure. */
+/** Time between the end of the image, or its failure, and the end of the record. */
 const recordMs = 7 * dayMs
-/** Of a record whose job never ends, which the queue does not let happen. */
+/** Life of a record whose job never ends. The queue should prevent this case. */
 const lostMs = 30 * dayMs
-/** Beside the render itself: unpacking the browser, storing the image. */
+/** Time besides the render itself: unpacking the browser, storing the image. */
 const overheadMs = 120_000
-/** Until a place to render in is looked for again. */
+/** Delay before another search for a render slot. */
 const busyMs = 500
 
 export function createScreenshots(args: ScreenshotsArgs): Screenshots {
@@ -149,7 +149,7 @@ export function createScreenshots(args: ScreenshotsArgs): Screenshots {
           media_type: "image/png",
           width,
           height,
-          // A page of the organization's own is given to the browser, and not fetched.
+          // An own page is supplied to the browser instead of fetched.
           http_status: screenshot.request.url === null ? 0 : seen.httpStatus,
           warnings: [...seen.warnings],
           ...(seen.text === undefined ? {} : { text: seen.text }),
@@ -177,8 +177,8 @@ export function createScreenshots(args: ScreenshotsArgs): Screenshots {
 }
 
 /**
- * Rendering and expiring, as durable jobs. A page that cannot be pictured ends its job well: only what is our own
- * trouble (the bucket is down, say) is retried.
+ * Durable jobs for rendering and expiry. A page that cannot be captured ends its job successfully. Only faults of the service (an
+ * unreachable bucket, for example) are retried.
  */
 export const renderScreenshot = defineJob(renderRef, {
   summary: "Render a page and keep its image.",

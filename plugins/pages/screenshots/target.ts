@@ -1,4 +1,4 @@
-// What a screenshot is of: a public URL, or a variant of a page of the caller's own, published or not.
+// Target of a screenshot: a public URL, or a variant of an own page, published or not.
 import { AppError, type Caller, type OutgoingHttp } from "#core"
 import type { PageServing, Pages, StoredPage } from "../pages/index.ts"
 import { isOwnPage, type OwnPages } from "./proxy/targets.ts"
@@ -16,14 +16,14 @@ export interface TargetDeps {
   readonly http: Pick<OutgoingHttp, "check">
 }
 
-/** Path that published pages are served under. */
+/** Path prefix of published pages. */
 const prefix = "/p/"
 
 export function ownPagesOf({ origins }: Pick<PageServing, "origins">): OwnPages {
   return { origins, prefix }
 }
 
-/** Throws for what can be seen to be wrong before a browser is started. */
+/** Throws for errors that are visible before a browser starts. */
 export async function checkTarget(
   deps: TargetDeps,
   organization: Caller["organization"],
@@ -37,7 +37,7 @@ export async function checkTarget(
   return { url: null, page_id: match.id, variant: variantOf(match, variant).key }
 }
 
-/** The document of a variant, at the address and with the headers that visitors would get it with. */
+/** Returns the document of a variant, with its address and headers for visitors. */
 export async function pageAt(
   serving: Pick<PageServing, "pictured">,
   organization: { readonly id: string; readonly slug: string },

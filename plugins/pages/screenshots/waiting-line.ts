@@ -1,16 +1,17 @@
-// How many screenshots an organization has in progress: those stored, and those being accepted right now, so that starts
-// at the same instant cannot all pass the bound together. (On several nodes they can, by one commit's width.)
+// Counts an organization's screenshots in progress: stored records and starts in progress. So concurrent starts cannot exceed the
+// bound.
+// (On several nodes they can, for the time of one commit.)
 import { AppError, type Clock, type Store, type UnitOfWork } from "#core"
 import { ScreenshotCollection } from "./collection.ts"
 
-/** A place taken by a start whose commit failed is free again after this. */
+/** After this time, the place of a failed start is free again. */
 const reservationMs = 10_000
 
 export class WaitingLine {
   readonly #store: Store
   readonly #clock: Clock
   readonly #most: number
-  /** By organization: ids of screenshots being accepted, and since when. */
+  /** By organization: ids of starting screenshots, and their start times. */
   readonly #accepting = new Map<string, Map<string, number>>()
 
   constructor(store: Store, clock: Clock, most: number) {
@@ -19,12 +20,12 @@ export class WaitingLine {
     this.#most = most
   }
 
-  /** Throws `resource_exhausted`; otherwise the screenshot `id` has its place, held here until the work is committed. */
+  /** Throws `resource_exhausted` at the bound. Otherwise reserves a place for the screenshot `id` until the work is committed. */
   async enter(work: UnitOfWork, organization: string, id: string): Promise<void> {
     const accepting = this.#acceptingOf(organization)
     accepting.set(id, this.#clock.monotonic())
     work.afterCommit(() => void accepting.delete(id))
-    // Taken before the count: one that is committed meanwhile is counted once, here, wherever the count finds it.
+    // Read before the count. A screenshot committed in between is then counted only here.
     const places = [...accepting.keys()]
     const free = this.#most - places.length
     if (free >= 0 && (await this.#elsewhere(organization, places)) <= free) return

@@ -1,6 +1,6 @@
-// All that a browser reaches, it reaches through here: a forward proxy on loopback, one a render, that opens each
-// connection under the policy of outgoing calls. A name is resolved and checked where it is connected to, so neither
-// redirects, subresources and websockets nor a name that answers differently the second time get inside.
+// The only network path of a browser: a forward proxy on loopback, one per render, with the policy of outgoing calls.
+// Each connection resolves and checks its own name. So redirects, subresources, WebSockets and changed DNS answers cannot reach
+// private addresses.
 import { createServer, request as httpRequest, type IncomingMessage, type ServerResponse } from "node:http"
 import { type AddressInfo, connect, type Socket } from "node:net"
 import type { Duplex } from "node:stream"
@@ -11,15 +11,15 @@ import { forwardedHeaders, isOwnTunnel, type OwnPages, parseAuthority, parseForw
 export interface ProxyArgs {
   readonly sockets: OutgoingSockets
   readonly own: OwnPages
-  /** Of everything that comes in, over all connections; then nothing more does. */
+  /** Bound of all received bytes, over all connections. Beyond it the proxy receives no more. */
   readonly maxBytes: number
-  /** Called once, when that is exceeded. */
+  /** Called once when the bound is exceeded. */
   readonly exceeded: () => void
 }
 
 export interface FilteringProxy {
   readonly url: string
-  /** Why nothing came from there (`host:port`), when nothing did. */
+  /** Returns the error of a target (`host:port`) that delivered no data. */
   failureAt(target: string): AppError | undefined
   close(): Promise<void>
 }
@@ -70,7 +70,7 @@ export async function startFilteringProxy(args: ProxyArgs): Promise<FilteringPro
     tunnel(request, socket, head).catch(() => socket.destroy())
   })
 
-  /** HTTPS, and websockets of either kind. Which paths of our own it is used for, the browser is held to (page-guard.ts). */
+  /** HTTPS and WebSockets. The browser itself enforces the allowed paths of this service (page-guard.ts). */
   async function tunnel(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
     keep(socket)
     const authority = parseAuthority(request.url ?? "")
@@ -105,14 +105,14 @@ export async function startFilteringProxy(args: ProxyArgs): Promise<FilteringPro
       await exchange(request, response, { socket, path })
     } catch (error) {
       fail(target, error)
-      // No answer of ours, which the browser would show as the page's own.
+      // No error response: the browser would show it as the page's own.
       response.destroy()
     }
   }
 
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject)
-    // Exclusive: workers of node:cluster that listen on port 0 would otherwise share one.
+    // Exclusive: otherwise workers of node:cluster with port 0 would share a port.
     server.listen({ port: 0, host: "127.0.0.1", exclusive: true }, resolve)
   })
   return {

@@ -1,24 +1,24 @@
-// What a browser asks its proxy for, read: `CONNECT host:port`, and `GET http://host/path`; and which of it is one of
-// our own published pages, which may be reached though this service has a private address.
+// Parses proxy requests of a browser: `CONNECT host:port` and `GET http://host/path`. Detects this service's own published pages.
+// They may be reached even if the service has a private address.
 
 export interface OwnPages {
-  /** Scheme, host and port that pages may be asked for at: the public URL's, and the one that they are served from. */
+  /** Scheme, host and port of pages: those of the public URL and of the page origin. */
   readonly origins: readonly string[]
-  /** Path that published pages stand under, slashes included. */
+  /** Path prefix of published pages, slashes included. */
   readonly prefix: string
 }
 
 export interface Forwarded {
   readonly host: string
   readonly port: number
-  /** Path and query, as the URL standard writes them. */
+  /** Path and query, in the URL standard's form. */
   readonly path: string
   readonly ours: boolean
-  /** More than reading, to our own origin: a picture makes no lead and no event, wherever the service is. */
+  /** A request other than reading to this service's own origin. A screenshot creates no lead and no event. */
   readonly sends: boolean
 }
 
-/** Undefined for what is not an absolute http URL without credentials. */
+/** Returns undefined unless the text is an absolute http URL without credentials. */
 export function parseForwarded(method: string, text: string, own: OwnPages): Forwarded | undefined {
   if (!URL.canParse(text)) return undefined
   const url = new URL(text)
@@ -29,12 +29,12 @@ export function parseForwarded(method: string, text: string, own: OwnPages): For
   return { host: bare(url.hostname), port: Number(url.port || 80), path: url.pathname + url.search, ours, sends }
 }
 
-/** `URL` has taken `..` out of the path, however it was written; what is left encoded is refused. */
+/** `URL` has resolved `..` in the path, in any notation. Remaining encoded forms are refused. */
 export function isOwnPage(url: URL, own: OwnPages): boolean {
   return own.origins.includes(url.origin) && url.pathname.startsWith(own.prefix) && !/%2f|%5c|%2e|\\|\/\//i.test(url.pathname)
 }
 
-/** Whether a tunnel to there is one to our own pages; what it is used for cannot be seen from outside. */
+/** Returns true if a tunnel to this target may lead to own pages. The paths inside a tunnel are invisible. */
 export function isOwnTunnel(host: string, port: number, own: OwnPages): boolean {
   return own.origins.some((origin) => origin.startsWith("https:") && targetOfUrl(origin) === targetOf(host, port))
 }
@@ -45,7 +45,7 @@ export function parseAuthority(text: string): { host: string; port: number } | u
   return match?.[1] && port > 0 && port < 65_536 ? { host: bare(match[1]), port } : undefined
 }
 
-/** How a target is called where failures are kept. */
+/** Key of a target in the stored failures. */
 export function targetOf(host: string, port: number): string {
   return `${bare(host).toLowerCase()}:${port}`
 }
@@ -69,7 +69,7 @@ const hopByHop = new Set([
   "upgrade",
 ])
 
-/** Raw header pairs without those that are between neighbours only (RFC 9110, section 7.6.1). */
+/** Removes hop-by-hop headers (RFC 9110, section 7.6.1) from raw header pairs. */
 export function forwardedHeaders(raw: readonly string[]): string[] {
   const names = new Set<string>()
   for (let at = 0; at + 1 < raw.length; at += 2) {

@@ -1,4 +1,4 @@
-// One page in a browser that runs already: opened, acted on, pictured.
+// Opens a page in a running browser, performs the instructions and captures the image.
 import { type Browser, type BrowserContext, chromium, type Page, type Request, type Route } from "playwright-core"
 import { isOwnPage, type OwnPages } from "../proxy/targets.ts"
 import { missingGlyphs } from "./glyphs.ts"
@@ -6,7 +6,7 @@ import type { HtmlDocument, RenderTask, Seen } from "./order.ts"
 import { awaitIdle, perform, reveal } from "./perform.ts"
 import { visibleText } from "./visible-text.ts"
 
-/** A page that did not come, and why as far as the browser knows. */
+/** A page that did not load, with the cause reported by the browser. */
 export class PageFailure extends Error {
   readonly url: string | undefined
 
@@ -20,7 +20,7 @@ const unconnected =
   "A form of the page was submitted, and no active record_capture pipeline takes it: visitors would be told that it could not be sent."
 const loadMs = 15_000
 const aborted = "net::ERR_ABORTED"
-/** What Chromium paints in one piece; beyond it the image would repeat itself. */
+/** Largest image that Chromium paints in one piece. A larger image would repeat its content. */
 const maxSide = 16_384
 const maxPixels = 40_000_000
 
@@ -39,7 +39,7 @@ export async function capture(browser: Browser, task: RenderTask, file: string):
     timezoneId: "UTC",
     reducedMotion: "reduce",
   })
-  // Peer connections speak UDP, which no proxy sees.
+  // Peer connections use UDP, which bypasses the proxy.
   await context.addInitScript("delete globalThis.RTCPeerConnection; delete globalThis.webkitRTCPeerConnection")
   const page = await context.newPage()
   page.setDefaultTimeout(task.deadlineMs)
@@ -49,7 +49,7 @@ export async function capture(browser: Browser, task: RenderTask, file: string):
   const giving = await giveDocument(page, task)
   await open(page, task, navigation)
   await perform(page, task.instructions).catch((error: unknown) => {
-    // Then what was to be done next could not be: that form is the reason.
+    // A refused form is the cause of the next step's failure.
     if (!giving.refused()) throw error
   })
   if (giving.refused()) throw new PageFailure(unconnected)
@@ -68,7 +68,7 @@ async function open(page: Page, task: RenderTask, navigation: Navigation): Promi
     await page.goto(task.url, { waitUntil: "commit", timeout: task.deadlineMs })
   } catch (cause) {
     const text = cause instanceof Error ? cause.message : String(cause)
-    // Aborted: the page sent the browser elsewhere meanwhile. Where that leads is seen below.
+    // Aborted: the page navigated elsewhere. The new target is checked below.
     if (!text.includes(aborted)) throw navigation.failure(text)
   }
   await page.waitForLoadState("load", { timeout: Math.min(loadMs, task.deadlineMs) }).catch(() => undefined)
@@ -81,9 +81,9 @@ function isNowhere(page: Page): boolean {
 }
 
 interface Navigation {
-  /** For a page that is not there: what the browser said last of a document that it could not get. */
+  /** Error of a page without a document: the browser's last message about its request. */
   failure(otherwise: string): PageFailure
-  /** Of the document that is shown; 0 where none was fetched. */
+  /** HTTP status of the shown document; 0 if it was not fetched. */
   status(): number
 }
 
@@ -100,7 +100,7 @@ function watchNavigation(page: Page): Navigation {
   })
   page.on("requestfailed", (request) => {
     const text = request.failure()?.errorText ?? ""
-    // Aborted: another document took its place, or none was to come of it.
+    // Aborted: another document replaced it, or the response had no document.
     if (isMain(request) && text !== aborted) failed = { text, url: request.url() }
   })
   return {
@@ -118,7 +118,7 @@ function closePopups(context: BrowserContext, page: Page): void {
   })
 }
 
-/** The whole page, as far as an image may reach. */
+/** Returns the area of the whole page, up to the largest possible image. */
 async function extent(
   page: Page,
   { viewport, full_page }: RenderTask,
@@ -133,11 +133,11 @@ async function extent(
   return { fullPage: true, clip: { x: 0, y: 0, width, height: Math.min(Math.ceil(cssContentSize.height), tallest) } }
 }
 
-// Our own origin over TLS: the proxy lets it through without seeing paths, so the browser is held to what the proxy
-// lets through over plain HTTP, which is reading pages.
+// Restricts the browser to reading pages of this service's own origin over TLS. The proxy cannot see paths inside TLS; over plain
+// HTTP it enforces the same rule.
 
 interface OwnGuard {
-  /** A document of ours that is not a page and was come to by a redirect, which cannot be stopped on its way. */
+  /** Returns the URL of an own document other than a page, reached by a redirect. A redirect cannot be stopped on its way. */
   astray(): string | undefined
 }
 
@@ -156,12 +156,12 @@ async function guardOwn(context: BrowserContext, own: OwnPages): Promise<OwnGuar
   return { astray: () => astray }
 }
 
-// A page of our own, given instead of fetched: published or not, and always in the variant that is pictured, wherever on
-// its own address it leads. What it sends there goes nowhere, since a picture is not a visit and makes no lead: a form is
-// answered as visitors are when all goes well.
+// Serves an own page directly instead of fetching it: published or not, always in the chosen variant, for any query on its
+// address. Form submissions there are answered as if accepted but not stored, since a screenshot is not a visit and creates no
+// lead.
 
 interface Giving {
-  /** Whether a form was sent that nothing takes. */
+  /** Returns true if a form without a receiving pipeline was sent. */
   refused(): boolean
 }
 
@@ -186,8 +186,8 @@ function giving(route: Route, { html, headers }: HtmlDocument): Promise<void> {
 }
 
 /**
- * Not by a redirect, since what that leads to is asked for past all routes. With a query, though an empty one: to an
- * anchor of its own address a document only scrolls.
+ * Not an HTTP redirect, since its target would bypass all routes. The query, even empty, forces a reload; an anchor alone would
+ * only scroll.
  */
 function thanking(route: Route, thanks: string): Promise<void> {
   return route.fulfill({ body: "", headers: { "Content-Type": "text/html", Refresh: `0;url=${thanks.replace("#", "?#")}` } })

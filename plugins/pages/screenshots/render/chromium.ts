@@ -1,5 +1,5 @@
-// Which Chromium: the operator's, or the one that comes with the service, unpacked once for each version into a folder
-// of ours. (Not into the system's temporary folder, where anybody could put a program of that name first.)
+// Locates Chromium: the operator's, or the packaged one, unpacked once per version into a private folder.
+// (In the system's temporary folder, any user could place a program of that name first.)
 import { constants, existsSync } from "node:fs"
 import { access, mkdir, mkdtemp, readFile, rename, rm, writeFile } from "node:fs/promises"
 import { dirname, join, resolve } from "node:path"
@@ -9,7 +9,7 @@ import { ConfinedChild } from "#core/engine"
 export interface Chromium {
   readonly executable: string
   readonly libraries: string | undefined
-  /** A fontconfig file that finds the fonts that came along and those of the system. */
+  /** A fontconfig file for the packaged fonts and the system's fonts. */
   readonly fonts: string | undefined
 }
 
@@ -28,7 +28,7 @@ export function chromiumOf(settings: { readonly executable: string | undefined; 
   }
 }
 
-/** Looked for before anything is started for a render: a mistyped path would cost a process each time. */
+/** Checked before a render starts processes: a mistyped path would cost a process each time. */
 async function executableOf(executable: string): Promise<Chromium> {
   try {
     await access(executable, constants.X_OK)
@@ -40,7 +40,7 @@ async function executableOf(executable: string): Promise<Chromium> {
 }
 
 async function unpacked(parent: string): Promise<Chromium> {
-  // Programs are started in folders of their own.
+  // Absolute, since the programs start in their own folders.
   const folder = resolve(parent, await version())
   if (!existsSync(folder)) {
     await mkdir(parent, { recursive: true, mode: 0o700 })
@@ -51,7 +51,7 @@ async function unpacked(parent: string): Promise<Chromium> {
       await rename(draft, folder)
     } catch (error) {
       await rm(draft, { recursive: true, force: true })
-      // Another node that shares the folder was faster.
+      // Another node with the same folder was faster.
       if (!existsSync(folder)) throw error
     }
   }

@@ -1,6 +1,5 @@
-// Which scripts of a page the machine has no font for: their letters come out blank or as boxes, and a picture alone does
-// not tell that from an empty page. One letter of each script in the text is drawn and compared with how a code point is
-// drawn that no font has.
+// Finds scripts without a font on this machine. Their letters are blank or boxes, and the image alone looks like an empty page.
+// Compares one letter of each script with the glyph of a code point missing from all fonts.
 import type { Page } from "playwright-core"
 
 const scripts = [
@@ -46,7 +45,7 @@ const look = `(() => {
   })
 })()`
 
-/** Warnings, none where everything can be drawn or the page does not let itself be looked at. */
+/** Returns warnings. Returns an empty list if all text can be drawn or the page blocks the check. */
 export async function missingGlyphs(page: Page): Promise<string[]> {
   const missing = await page.evaluate<string[]>(look).catch(() => [])
   if (missing.length === 0) return []

@@ -1,5 +1,5 @@
-// Starts Chromium in the process group of the caller, so that killing the group takes all of it along, and says
-// where its debugging socket is. A start that fails in a way we know is tried once more with what helps.
+// Starts Chromium in the caller's process group, so killing the group also ends Chromium. Returns the debugging socket.
+// After a known failure, starts once more with a remedy.
 import { type ChildProcess, spawn } from "node:child_process"
 import { join } from "node:path"
 import type { RenderTask } from "./order.ts"
@@ -19,7 +19,7 @@ const keptOutput = 8_192
 
 export class LaunchFailure extends Error {}
 
-/** Throws LaunchFailure with the last of what Chromium said. */
+/** Throws LaunchFailure with Chromium's last output. */
 export async function launchChromium(task: RenderTask): Promise<Launched> {
   let attempt: Attempt = { sandbox: task.sandbox !== "off", libraries: undefined }
   for (;;) {
@@ -62,8 +62,8 @@ function lastLines(output: string): string {
   return output.trim().split("\n").slice(-3).join(" ").slice(0, 600)
 }
 
-// How Chromium is started: everything through the proxy (loopback names too), nothing that goes around it (UDP, its own
-// resolver, its makers' services), and nothing kept.
+// Chromium's flags: all traffic uses the proxy, including loopback names. UDP, its own resolver and its vendor's services are
+// disabled, and no data persists.
 
 function chromiumFlags(args: { proxy: string; profile: string; sandbox: boolean; width: number; height: number }): string[] {
   return [

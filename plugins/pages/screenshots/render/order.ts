@@ -1,31 +1,31 @@
-// What the service and the process that renders say to each other; one order and one answer a process.
+// Messages between the service and the render process: one order and one answer per process.
 import type { Instruction, Viewport } from "../instructions.ts"
 import type { OwnPages } from "../proxy/targets.ts"
 
 export interface HtmlDocument {
   readonly html: string
   readonly headers: Readonly<Record<string, string>>
-  /** Where the sender of one of its forms is redirected; undefined where nothing takes them. */
+  /** Redirect after a submitted form; undefined if no pipeline receives the page's forms. */
   readonly thanks: string | undefined
 }
 
 export interface RenderOrder {
   readonly url: string
-  /** The document at `url`, with any query, given instead of fetched; its resources are fetched. */
+  /** The document at `url`, with any query. It is supplied instead of fetched; its resources are fetched. */
   readonly document?: HtmlDocument
   readonly viewport: Viewport
   readonly full_page: boolean
   readonly instructions: readonly Instruction[]
-  /** Whether the text that a visitor could read is wanted as well. */
+  /** True if the visible text is requested as well. */
   readonly reads_text: boolean
 }
 
-/** What is known of the page beside its picture. */
+/** Facts about the page besides its image. */
 export interface Seen {
-  /** That it was answered with; 0 where it was not fetched, or its document says none. */
+  /** HTTP status; 0 if the page was not fetched or has no status. */
   readonly httpStatus: number
   readonly warnings: readonly string[]
-  /** What a visitor could read; undefined where it was not wanted, or the page did not let itself be read. */
+  /** Visible text; undefined if it was not requested or the page blocks reading. */
   readonly text: string | undefined
 }
 
@@ -33,16 +33,16 @@ export interface RenderTask extends RenderOrder {
   readonly own: OwnPages
   readonly proxy: string
   readonly executable: string
-  /** Libraries to try where the system lacks some. */
+  /** Libraries to try if the system lacks some. */
   readonly libraries: string | undefined
   readonly sandbox: "auto" | "on" | "off"
-  /** The process's own, for the profile and the image. */
+  /** The process's own folder for the profile and the image. */
   readonly folder: string
   readonly deadlineMs: number
 }
 
 export type RenderAnswer =
   | { readonly kind: "done"; readonly file: string; readonly unsandboxed: boolean; readonly seen: Seen }
-  | { readonly kind: "failed"; readonly message: string /** Of the page that did not come. */; readonly url: string | undefined }
-  /** No fault of the page's. */
+  | { readonly kind: "failed"; readonly message: string /** URL of the failed page. */; readonly url: string | undefined }
+  /** The cause is not the page. */
   | { readonly kind: "broken"; readonly message: string }

@@ -1,10 +1,10 @@
-// Carries out instructions on a page, one after the other; the one that cannot be is named in the error.
+// Performs instructions on a page in order. The error names the failed instruction.
 import type { Page } from "playwright-core"
 import type { Instruction } from "../instructions.ts"
 
 const stepTimeoutMs = 5_000
 const settleMs = 2_000
-/** Nothing below this is in a picture. */
+/** Images end at this height in pixels. */
 const maxRevealed = 16_384
 const revealMs = 400
 
@@ -19,12 +19,12 @@ export async function perform(page: Page, instructions: readonly Instruction[]):
   }
 }
 
-/** What a page still loads may finish; one that never stops is not waited for. */
+/** Waits for pending loads, up to a limit: some pages never stop loading. */
 export async function awaitIdle(page: Page): Promise<void> {
   await page.waitForLoadState("networkidle", { timeout: settleMs }).catch(() => undefined)
 }
 
-/** Scrolls through the page and back, so that sections which appear when they are scrolled to are in a picture of all of it. */
+/** Scrolls through the page and back. Sections that appear on scrolling are then part of a full-page image. */
 export async function reveal(page: Page, windowHeight: number): Promise<void> {
   const at = await page.evaluate<number>("window.scrollY")
   const height = await page.evaluate<number>("document.documentElement.scrollHeight")
@@ -33,7 +33,7 @@ export async function reveal(page: Page, windowHeight: number): Promise<void> {
   for (let y = 0; y < last; y += windowHeight) await page.evaluate(`window.scrollTo({ top: ${y}, behavior: "instant" }), ${painted}`)
   await awaitIdle(page)
   await page.evaluate(`window.scrollTo({ top: ${at}, behavior: "instant" }), ${painted}`)
-  // What fades in does so now: a picture ends animations, and not transitions that scripts time.
+  // Waits for fade-ins: a capture ends animations, but not transitions timed by scripts.
   await page.waitForTimeout(revealMs)
 }
 

@@ -1,17 +1,17 @@
-// The process that renders: leads a process group of its own, takes one task, answers once, and ends. After any
-// failure in here, the service only sees that the answer is missing.
+// The render process: leads its own process group, performs one task, answers once and ends.
+// After any failure here, the service only sees a missing answer.
 import { rmSync } from "node:fs"
 import { join } from "node:path"
 import { capture, connect, PageFailure } from "./capture.ts"
 import { LaunchFailure, launchChromium } from "./launch.ts"
 import type { RenderAnswer, RenderTask } from "./order.ts"
 
-// Without the service there is nobody to answer; nothing of the group, and of its folder, may stay.
+// Without the service, the group and its folder must not remain.
 process.on("disconnect", () => {
   try {
     rmSync(process.cwd(), { recursive: true, force: true })
   } catch {
-    // The browser was still writing; the system's own tidying takes what is left.
+    // The browser was still writing; the system's own cleanup removes the rest.
   }
   process.kill(-process.pid, "SIGKILL")
 })
@@ -38,7 +38,7 @@ async function render(task: RenderTask): Promise<RenderAnswer> {
 function answerOf(error: unknown): RenderAnswer {
   const message = (error instanceof Error ? error.message : String(error)).slice(0, 1_000)
   if (error instanceof LaunchFailure) return { kind: "broken", message }
-  // What the library says when the browser has gone away under it is not news to the caller.
+  // After a browser crash, the library's own message is not useful to the caller.
   if (/has been closed|target closed|crashed/i.test(message)) return { kind: "failed", message: "The browser crashed.", url: undefined }
   return { kind: "failed", message, url: error instanceof PageFailure ? error.url : undefined }
 }

@@ -1,5 +1,6 @@
-// Renders pages, at most so many at once, each in a group of processes with a clean environment, a deadline and a memory
-// limit, and a proxy in front that decides what it may reach. A page can cost its own render and nothing else.
+// Renders pages with bounded concurrency. Each render has its own process group with a clean environment, a deadline, a memory
+// limit
+// and a filtering proxy. A page can affect only its own render.
 import { mkdtemp, readFile, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -12,7 +13,7 @@ import { type OwnPages, targetOfUrl } from "../proxy/targets.ts"
 import { type Chromium, chromiumOf } from "./chromium.ts"
 import type { RenderAnswer, RenderOrder, RenderTask, Seen } from "./order.ts"
 
-/** What an operator can set about rendering. */
+/** Operator settings for rendering. */
 export const ScreenshotSettings = z.strictObject({
   concurrency: z
     .int()
@@ -44,18 +45,18 @@ export interface Image {
   readonly seen: Seen
 }
 
-/** The page could not be pictured, for a reason that another try would meet again; the message is for the caller. */
+/** The page cannot be captured, and a retry would fail in the same way. The message is for the caller. */
 export class RenderFailure extends Error {}
 
 export interface Renderer {
-  /** A place to render in, to be given back; undefined when all are taken. */
+  /** Returns a render slot for the caller to release; undefined if all slots are in use. */
   claim(): Slot | undefined
-  /** Kills what renders. */
+  /** Kills running renders. */
   stop(): void
 }
 
 export interface Slot {
-  /** Throws RenderFailure, what `signal` was aborted with, or an Error where the fault is ours. */
+  /** Throws RenderFailure, the abort reason of `signal`, or an Error after a fault of the service. */
   render(order: RenderOrder, signal: AbortSignal): Promise<Image>
   release(): void
 }
@@ -174,7 +175,7 @@ export function createRenderer(args: RendererArgs): Renderer {
   }
 }
 
-/** Nothing of the service's own environment, which holds its secrets. */
+/** Excludes the service's own environment, since it holds secrets. */
 function environment(folder: string, { fonts }: Chromium): Record<string, string> {
   const fontEnvironment = fonts === undefined ? {} : { FONTCONFIG_FILE: fonts }
   return { PATH: "/usr/local/bin:/usr/bin:/bin", HOME: folder, TMPDIR: folder, LANG: "C.UTF-8", ...fontEnvironment }
@@ -182,7 +183,7 @@ function environment(folder: string, { fonts }: Chromium): Record<string, string
 
 const signature = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a])
 
-/** Throws for bytes that are not a PNG. */
+/** Throws if the bytes are not a PNG. */
 function sizeOfPng(bytes: Buffer): { width: number; height: number } {
   if (bytes.length < 33 || !bytes.subarray(0, 8).equals(signature) || bytes.toString("latin1", 12, 16) !== "IHDR") {
     throw new Error("The browser's image is not a PNG.")

@@ -1,5 +1,4 @@
-// Unpacks the Chromium that comes as a package into the folder that TMPDIR names; run as a process of its own, since
-// that variable is the only way to say where to.
+// Unpacks the packaged Chromium into the folder in TMPDIR. Runs as a separate process, since only this variable sets the folder.
 import { dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { inflate } from "@sparticuz/chromium"

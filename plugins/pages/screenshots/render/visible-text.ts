@@ -1,5 +1,5 @@
-// What a visitor could read on a page after its scripts ran, as text: headings, paragraphs, links, buttons and fields, and
-// nothing that only the document's source says (attributes, hidden parts, addresses, names of fields). Runs in the page.
+// Extracts the visible text of a page after its scripts ran: headings, paragraphs, links, buttons and fields.
+// Excludes attributes, hidden parts, addresses and names of fields. Runs in the page.
 import type { Page } from "playwright-core"
 
 const maxCharacters = 20_000
@@ -52,7 +52,7 @@ const look = `(() => {
   return text
 })()`
 
-/** At most 20,000 characters; undefined where the page does not let itself be read. */
+/** Returns at most 20,000 characters; undefined if the page blocks reading. */
 export async function visibleText(page: Page): Promise<string | undefined> {
   const text = await page.evaluate<unknown>(look).catch(() => undefined)
   if (typeof text !== "string") return undefined
