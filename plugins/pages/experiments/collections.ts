@@ -1,4 +1,4 @@
-// States of experiments, and the ledger of their observations.
+// Statuses of experiments, and the ledger of their observations.
 
 import { createHash } from "node:crypto"
 import { z } from "zod"
@@ -12,30 +12,30 @@ export type ExperimentStatus = (typeof statuses)[number]
 
 export type Goal = StoredExperiment["goal"]
 export type Guardrail = StoredExperiment["guardrails"][number]
-/** Statistics of real visitors. */
+/** Statistics settings for real visitors. */
 export type ExperimentPlan = StoredExperiment["plan"]
-/** A rule by which the page's weights follow the chance of each variant to be the best. */
+/** Rule for the page's weights by each variant's probability of being the best. */
 export type AllocationRule = NonNullable<StoredExperiment["allocation"]>
 export type ExperimentVariant = StoredExperiment["variants"][number]
 
 export const observationKinds = ["comparison", "score", "panel", "decision_check", "defect", "live", "decision"] as const
 export type ObservationKind = (typeof observationKinds)[number]
 
-/** Observations are immutable. A correction is another observation with the id of the wrong one. */
+/** Observations are immutable. A correction is another observation with the id of the wrong observation. */
 export interface StoredObservation extends Document {
   kind: ObservationKind
   experiment_id: string
   experiment_slug: string
-  /** "" where it is of no variant alone. */
+  /** "" for an observation without a single variant. */
   variant_key: string
-  /** Of a comparison: the other one. */
+  /** Comparisons only: the other variant. */
   other_variant_key: string
   /** `human:<user_id>`, `agent:<credential_id>`, `model:<model>@<prompt version>`, `persona:<slug>` or `live:<metric>`. */
   judge_slug: string
   value: number | null
   reason: string
   details: Record<string, Json>
-  /** The panel or tournament that it is of. */
+  /** Panel or tournament of the observation. */
   run_id: string | null
   created_at: string
 }
@@ -57,11 +57,11 @@ export const ObservationCollection = defineCollection<StoredObservation>()({
 const payload = z.strictObject({ experiment_id: z.string() })
 const retry = { max_attempts: 6, initial_delay_ms: 5_000, factor: 3, max_delay_ms: 600_000 }
 
-/** Schedules of a running experiment: once a day for its ledger, and at its interval for the weights of its page. */
+/** Schedules of a running experiment: daily for its ledger, and at the rule's interval for its page's weights. */
 export const recordJob = jobRef("experiments.record_live", payload, { retry })
 export const allocateJob = jobRef("experiments.allocate", payload, { retry })
 
-/** Stages the schedules of an experiment as it is now, or their end. */
+/** Stages the schedules of an experiment by its current state, or removes them. */
 export function keepSchedules(scheduler: Scheduler, work: UnitOfWork, organization: string, experiment: StoredExperiment): void {
   const { id, status, allocation } = experiment
   const running = status === "running"
@@ -72,7 +72,7 @@ export function keepSchedules(scheduler: Scheduler, work: UnitOfWork, organizati
   else scheduler.remove(work, allocateJob, id)
 }
 
-/** At minutes of its own, so that not all experiments are counted at once. */
+/** Returns a cron expression with a minute derived from the id, so experiments are counted at different times. */
 function cronOf(id: string, interval: AllocationRule["interval"]): string {
   const hash = createHash("sha256").update(id).digest()
   const minute = hash.readUInt8(0) % 60

@@ -85,7 +85,7 @@ const Allocation = z
   })
   .describe("Has the page's weights follow how likely each variant is the best, while the experiment runs.")
 
-/** Fields that documents of earlier versions lack. */
+/** Fields missing from documents of earlier versions. */
 export interface Stored {
   ended_at?: string | null
 }
@@ -178,7 +178,7 @@ export type StoredExperiment = ItemOf<typeof ExperimentResource>
 
 export const bySlug = { slug: ExperimentResource.ref }
 
-/** Calls that examples are given: a page, and an experiment on it. */
+/** Calls before examples: a page, and an experiment on it. */
 export const pageOfTwo = {
   operation: "pages.create",
   input: {
@@ -199,7 +199,7 @@ function requireChangeable(experiment: Parameters<typeof requireStatus>[0], isSe
   )
 }
 
-/** Throws `invalid_argument` where the variants' least shares together are more than there is. */
+/** Throws `invalid_argument` if the minimum shares of all variants exceed 1 in total. */
 export function requireFloor(allocation: { readonly floor: number } | null, variantCount = 2): void {
   if (!allocation || variantCount < 2 || allocation.floor * variantCount <= 1) return
   const message = `${allocation.floor} for each of ${variantCount} variants is more than all; give at most ${Math.floor(1_000 / variantCount) / 1_000}`
@@ -212,9 +212,9 @@ export function requireFloor(allocation: { readonly floor: number } | null, vari
 type ExperimentChange = Partial<Omit<StoredExperiment, "id" | "slug" | "organization_id" | "revision" | "created_at" | "updated_at">>
 
 export interface Experiments {
-  /** By slug or UUID. Throws `not_found`. */
+  /** Finds an experiment by slug or UUID. Throws `not_found`. */
   require(organization: string, slugOrId: string): Promise<StoredExperiment>
-  /** Stages a change made for the experiment as read; one made meanwhile has the commit `aborted`. */
+  /** Stages a change of the experiment as read. After a concurrent change the commit fails with `aborted`. */
   update(work: UnitOfWork, organization: string, experiment: StoredExperiment, change: ExperimentChange): StoredExperiment
 }
 
@@ -243,7 +243,7 @@ export function requireStatus(
   })
 }
 
-/** Throws `invalid_argument` naming the field for a key that the experiment lacks. */
+/** Throws `invalid_argument` with the field's name if the experiment lacks the variant. */
 export function requireVariant({ slug, variants }: StoredExperiment, key: string, path = "variant_key"): void {
   if (variants.some((variant) => variant.key === key)) return
   const message = `the experiment "${slug}" has no variant "${key}"; it has ${variants.map((variant) => variant.key).join(", ") || "none"}`

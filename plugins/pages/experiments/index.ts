@@ -22,7 +22,7 @@ import { RunCollection } from "./runs.ts"
 import { playTournament, Tournament, TournamentToken } from "./tournament/tournament.ts"
 import { VariantViews } from "./variant-views.ts"
 
-/** `millrace experiments …`, beside the commands made of operations. What they run is loaded when one is called. */
+/** `millrace experiments …`, in addition to the commands of operations. Each command loads its code when called. */
 const experimentCommands: readonly PluginCommand[] = [
   {
     name: "fit",

@@ -1,4 +1,4 @@
-// The ledger: every piece of evidence is an observation, appended and never changed, and told on the live channel.
+// The ledger: each piece of evidence is an immutable observation. New observations are sent to the live channel.
 import {
   AppError,
   type Caller,
@@ -22,7 +22,7 @@ export const experimentsChannel = defineChannel({
 })
 
 export interface NewObservation extends Pick<StoredObservation, "kind" | "judge_slug"> {
-  /** Derived where the same observation may be staged twice; the second is then the same one. */
+  /** A derived id makes an observation unique if it may be staged twice. */
   readonly id?: string
   readonly variant_key?: string
   readonly other_variant_key?: string
@@ -64,7 +64,7 @@ export function createLedger({ clock, ids, live }: Deps<typeof ledgerNeeds>): Le
   }
 }
 
-/** As callers see it. */
+/** Returns the observation for callers. */
 export function toObservationResource({ experiment_id: _experiment, organization_id: _organization, ...resource }: StoredObservation) {
   return { ...resource }
 }
@@ -82,20 +82,19 @@ interface ToldFailure {
   readonly reason: string
 }
 
-/** What the ledger may say of a failure: an AppError's own words; texts of other errors are not for callers. */
+/** Returns a failure for the ledger: the message of an AppError. Messages of other errors are internal. */
 export function describeFailure(error: unknown): ToldFailure {
   if (!(error instanceof AppError)) return { message: "The service failed.", reason: "internal" }
   return { message: error.message, reason: String(error.details.reason ?? error.code) }
 }
 
-// Reading the ledger: what counts of it, since an observation that a later one corrects has the later one's value or does not
-// count, and what was written last. Pure.
+// Reads the ledger. Applies corrections: a corrected observation has the correction's value, or does not count. Pure.
 
 export interface CountedObservation extends StoredObservation {
   readonly corrected: boolean
 }
 
-/** The observations less the corrections, in the order given. A correction may be corrected in turn. */
+/** Returns the corrected observations without the corrections, in order. A correction may itself be corrected. */
 export function counted(observations: readonly StoredObservation[]): CountedObservation[] {
   const targets = new Map(
     observations.flatMap((observation) => (isCorrection(observation) ? [[observation.id, String(observation.details["corrects"])]] : [])),
@@ -121,7 +120,7 @@ function rootOf(id: string, targets: ReadonlyMap<string, string>): string {
   return root
 }
 
-/** The one that was made last; of several at the same instant, the first given. */
+/** Returns the latest observation; the first of several with the same time. */
 export function newest<T extends { readonly created_at: string }>(all: readonly T[]): T | undefined {
   return all.reduce<T | undefined>((last, entry) => (last && last.created_at >= entry.created_at ? last : entry), undefined)
 }

@@ -1,4 +1,4 @@
-// The simulated visitors of panels.
+// Personas: simulated visitors of panels.
 import { z } from "zod"
 import { defineResource, Name, slugFrom } from "#core"
 

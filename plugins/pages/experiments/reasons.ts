@@ -1,4 +1,4 @@
-// The stable words that this plugin's errors hold in `details.reason`.
+// Values of `details.reason` in errors of this plugin.
 import { z } from "zod"
 import { defineReasons, FieldProblems, type ReasonsOf } from "#core"
 import { ExperimentResource } from "./experiment.ts"

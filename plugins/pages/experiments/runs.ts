@@ -1,5 +1,5 @@
-// Runs of panels and tournaments: what was asked for, and how far it is. A run is found again by the id of the call that
-// began it, so that a repeat of the call joins it.
+// Runs of panels and tournaments: their input and progress. A run has the id of the call that started it, so a repeated call
+// joins it.
 import { AppError, type Changes, type Clock, type Document, defineCollection, type Json, type Store, timestamp } from "#core"
 import { sleep } from "#core/engine"
 
@@ -14,27 +14,27 @@ export interface PersonaSnapshot {
 export interface StoredRun extends Document {
   kind: "panel" | "tournament"
   experiment_id: string
-  /** What was asked for, as canonical JSON: a repeat with another input is refused. */
+  /** The call's input as canonical JSON. A repeat with another input is refused. */
   asked: string
   variants: { key: string; page_variant: string }[]
-  /** Texts of the variants' HTML as the run began, by key: shown where the browser could not render them. */
+  /** Texts of the variants' HTML at the start of the run, by key. Used if the browser could not render the variants. */
   texts: Record<string, string>
-  /** Jobs that render the variants, by key; empty without a browser. */
+  /** Render jobs of the variants, by key; empty without a browser. */
   screenshots: Record<string, string>
   status: "running" | "completed"
   result: Json
   created_at: string
   finished_at: string | null
-  /** Of a panel. */
+  /** Panels only. */
   personas?: PersonaSnapshot[]
   draws?: number
   /** Slugs of personas beyond the limit of a panel. */
   skipped_personas?: string[]
-  /** Of a tournament. */
+  /** Tournaments only. */
   judge_slug?: string
   criteria?: string
   max_comparisons?: number
-  /** Variants that are not judged, since they read like another one; absent until that is known. */
+  /** Variants merged into an equal variant and not judged; absent before the check. */
   merges?: Json
 }
 
@@ -45,21 +45,21 @@ export const RunCollection = defineCollection<StoredRun>()({
   indexes: [{ fields: ["experiment_id", "-id"] }],
 })
 
-/** What tells a call's run from another's. */
+/** Identifies a call's run. */
 export interface RunRef {
   /** The call's id. */
   readonly id: string
   readonly asked: string
 }
 
-/** The run that this call began before, or the one that it begins now. Throws `invalid_argument` where it began another. */
+/** Returns the call's earlier run, or starts it now. Throws `invalid_argument` if the id started a run with another input. */
 export async function beginOrJoin(store: Store, organization: string, ref: RunRef, begin: () => Promise<StoredRun>): Promise<StoredRun> {
   const run = await begunRun(store, organization, ref)
   if (run) return run
   try {
     return await begin()
   } catch (error) {
-    // Of two calls with one key at the same instant, one begins the run and the other joins it.
+    // Of two concurrent calls with one key, one starts the run and the other joins it.
     const isTaken = error instanceof AppError && error.code === "already_exists"
     const other = isTaken ? await begunRun(store, organization, ref) : undefined
     if (other) return other
@@ -75,7 +75,7 @@ async function begunRun(store: Store, organization: string, { id, asked }: RunRe
   })
 }
 
-/** How often a run is looked at that a call waits for; another node may be running it. */
+/** Polling interval for a run; another node may be running it. */
 const lookMs = 200
 
 export async function requireRun(store: Store, organization: string, id: string): Promise<StoredRun> {
@@ -84,7 +84,7 @@ export async function requireRun(store: Store, organization: string, id: string)
   throw new AppError("failed_precondition", `The run ${id} does not exist.`, { reason: "job_failed", retryable: false })
 }
 
-/** Resolves to the run once it is completed, or to what it is at the deadline, or when nobody waits any more. */
+/** Resolves when the run is completed, at the deadline, or on abort. Returns the run's current state. */
 export async function awaitedRun(
   { store, clock }: { store: Store; clock: Clock },
   organization: string,

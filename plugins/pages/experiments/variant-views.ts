@@ -1,6 +1,7 @@
-// What a judge or a persona is shown of a variant: what a visitor could read after its scripts ran and, where the model sees
-// images, the picture, both by Chromium. Without a browser, or when it could not open one of a run's variants, all of them
-// are read from their HTML. Nothing of it names the variant, its author or the experiment.
+// The view of a variant for judges and personas: its visible text after its scripts ran and, for models with image input, its
+// picture.
+// Both come from Chromium. Without a browser, or if one of a run's variants could not be rendered, all are read from their HTML.
+// A view never names the variant, its author or the experiment.
 import { AppError, type Caller, type Deps, Postponed, type UnitOfWork } from "#core"
 import { Buckets } from "../../data/buckets/index.ts"
 import { Pages, pageText, type StoredPage } from "../pages/index.ts"
@@ -10,29 +11,29 @@ import type { StoredRun } from "./runs.ts"
 
 export interface VariantView {
   readonly text: string
-  /** `html`: scripts were not run. */
+  /** `html`: scripts did not run. */
   readonly textFrom: "browser" | "html"
-  /** A PNG; undefined where none was wanted, or it is gone. */
+  /** A PNG; undefined if not requested or deleted. */
   readonly image: Uint8Array | undefined
 }
 
 interface ViewDeps extends Deps<typeof VariantViews.inject> {
-  /** Whether pages are opened in the browser. */
+  /** True if pages are rendered in the browser. */
   readonly renders: boolean
 }
 
-/** What a record of a judgement says of a view. */
+/** Returns the view's description for records of judgements. */
 export function viewDetails({ text, textFrom, image }: VariantView) {
   return { text_from: textFrom, characters: text.length, image: image !== undefined }
 }
 
 const viewport = { width: 1_280, height: 1_600, device_scale_factor: 1 } as const
-/** Until a page that is being rendered is looked for again. */
+/** Delay before another check of a render job. */
 const renderMs = 500
 
 interface Rendered {
   readonly text: string
-  /** Empty unless its screenshot is kept. */
+  /** Empty unless its screenshot is stored. */
   readonly bucketKey: string
 }
 
@@ -44,21 +45,21 @@ export class VariantViews {
     this.#deps = deps
   }
 
-  /** The experiment's variants that its page has, and the keys of the others. */
+  /** Splits the experiment's variants into those on its page and the keys of the others. */
   async split(organization: string, experiment: StoredExperiment, variants: readonly ExperimentVariant[]) {
     const page = await this.#page(organization, experiment)
     const has = ({ page_variant }: ExperimentVariant) => page?.variants.some(({ key }) => key === page_variant) ?? false
     return { there: variants.filter(has), withoutPage: variants.filter((variant) => !has(variant)).map(({ key }) => key) }
   }
 
-  /** Texts of the variants as their HTML has them, by key. */
+  /** Returns texts from the variants' HTML, by key. */
   async texts(organization: string, experiment: StoredExperiment, variants: readonly ExperimentVariant[]): Promise<Record<string, string>> {
     const page = await this.#page(organization, experiment)
     const htmlOf = (variantKey: string) => page?.variants.find(({ key }) => key === variantKey)?.html ?? ""
     return Object.fromEntries(variants.map(({ key, page_variant }) => [key, pageText(htmlOf(page_variant))]))
   }
 
-  /** Stages that the variants are rendered; job ids by variant. */
+  /** Stages render jobs for the variants. Returns job ids by variant. */
   async render(
     work: UnitOfWork,
     caller: Caller,
@@ -88,14 +89,14 @@ export class VariantViews {
     return { text: own.text, textFrom: "browser", image: images ? await this.#bytes(organization, own.bucketKey) : undefined }
   }
 
-  /** Undefined unless all variants were rendered: what one was read from must not tell it from another. */
+  /** Returns undefined unless all variants were rendered: the source of the text must not distinguish variants. */
   async #rendered(organization: string, run: StoredRun): Promise<Map<string, Rendered> | undefined> {
     const rendered = new Map<string, Rendered>()
     for (const { key } of run.variants) {
       const job = run.screenshots[key]
       const screenshot = job === undefined ? undefined : await this.#deps.screenshots.get(organization, job).catch(onlyMissing)
       if (screenshot?.status === "processing") throw new Postponed(renderMs)
-      // An expired one has no image any more, but its text.
+      // An expired screenshot has text but no image.
       if (screenshot?.text === undefined) return undefined
       rendered.set(key, { text: screenshot.text, bucketKey: screenshot.status === "done" ? screenshot.bucket_key : "" })
     }

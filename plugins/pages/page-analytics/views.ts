@@ -1,6 +1,5 @@
 // Tables of a query: `events`, and views over it for the usual questions. Each declaration documents its columns in the engine's
-// order,
-// with the engine's types. GET /v1/page-analytics/schema returns them.
+// order, with the engine's types. GET /v1/page-analytics/schema returns them.
 import {
   asInEvents,
   type EventColumn,

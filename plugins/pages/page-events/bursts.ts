@@ -1,7 +1,6 @@
-// Finds bursts of clicks on one page. Requests of a page may arrive out of order and more than once.
-// Recent clicks are stored one by one, so each gets its place by time and counts once. Older clicks are settled: only the burst
-// of the
-// last settled click is stored. Pure.
+// Finds bursts of clicks on one page. Requests of a page may arrive out of order and more than once. Recent clicks are stored one
+// by one, so each gets its place by time and counts once. Older clicks are settled: only the burst of the last settled click is
+// stored. Pure.
 import type { Click } from "./batch.ts"
 
 const burstMs = 1_000

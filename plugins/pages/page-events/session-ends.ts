@@ -1,6 +1,5 @@
 // Writes derived rows when a session ends, and removes them if the session resumes. A page that stays open may resume its session
-// hours
-// later, and the derived rows would then be false. An ended session is stored until no page can resume it.
+// hours later, and the derived rows would then be false. An ended session is stored until no page can resume it.
 import { type Clock, type Live, type Store, timestamp, type UnitOfWork } from "#core"
 import type { ReservedDataset } from "../../data/datasets/index.ts"
 import { type EndedSessionDocument, EndedSessionsCollection, LeadsCollection } from "./collections.ts"

@@ -1,6 +1,5 @@
 // Extracts the visible text of a page: headings, paragraphs, links, buttons and fields. Scripts, hidden fields and attributes
-// could
-// identify the variant and are left out. parse5 handles hostile HTML, and the tree walk has no recursion.
+// could identify the variant and are left out. parse5 handles hostile HTML, and the tree walk has no recursion.
 import { type DefaultTreeAdapterTypes, parse } from "parse5"
 
 type Node = DefaultTreeAdapterTypes.Node

@@ -1,6 +1,5 @@
 // Pages of an organization and their publication state. Each event of a public page reads the state, so it is cached until the
-// page
-// changes.
+// page changes.
 import {
   AppError,
   allKeys,

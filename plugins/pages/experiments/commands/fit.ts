@@ -1,4 +1,4 @@
-// `millrace experiments fit`: the ranking mathematics on a file of comparisons, wherever they come from.
+// `millrace experiments fit`: ranks keys from a file of comparisons.
 import { parse } from "csv-parse/sync"
 import { z } from "zod"
 import { CommandProblem } from "#core"
@@ -15,7 +15,7 @@ interface FitOptions {
 }
 
 const maxProblems = 10
-/** Standard errors take the third power of it. */
+/** Standard errors need time of its third power. */
 const maxKeys = 1_000
 
 const Key = z.string().min(1).max(200)

@@ -1,4 +1,4 @@
-// Each experiment that runs with what its visitors say so far.
+// Card of running experiments with their current live evidence.
 import { useSignal } from "@preact/signals"
 import { useEffect } from "preact/hooks"
 import { Answered, Badge, formatNumber, Nothing, type Output, UntrustedText, useAnswer } from "#console"
@@ -8,7 +8,7 @@ import { verdictTones } from "./report.tsx"
 type Experiment = Output<"experiments.list">["experiments"][number]
 
 const maxShown = 5
-/** More are not looked into: each is a question to analytics. */
+/** Bound of queries: each experiment needs an analytics query. */
 const maxAsked = 20
 
 export default function ExperimentsCard() {
@@ -51,7 +51,7 @@ const canBeDecided = (outcome: string | undefined) => outcome === "better" || ou
 
 interface RunningArgs {
   readonly experiment: Experiment
-  /** Those that can be decided go first, so that each is looked into. */
+  /** Experiments ready for a decision come first, so each is loaded. */
   readonly isShown: boolean
   readonly onOutcome: (outcome: string) => void
 }

@@ -1,11 +1,11 @@
-// Ending an experiment with a decision: for a variant or none, with the reason that stays on the ledger.
+// Ends an experiment with a decision for a variant or for no variant. The reason stays on the ledger.
 import { useSignal } from "@preact/signals"
 import { confirmed, inBackground, Problem, useSubmit } from "#console"
 import type { Experiment } from "./report.tsx"
 
 interface DecisionArgs {
   readonly experiment: Experiment
-  /** With what the live evidence says against the choice. */
+  /** Receives warnings if live evidence contradicts the choice. */
   readonly onDone: (warnings: readonly string[]) => void
 }
 

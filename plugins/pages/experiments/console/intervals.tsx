@@ -1,4 +1,4 @@
-// A dot with its interval for each variant, on one axis; the numbers stand in a table beside it.
+// A dot with its interval for each variant, on one axis. A table beside it has the numbers.
 import type { IntervalRow } from "../report/columns.ts"
 import "./experiments.css"
 
@@ -6,7 +6,7 @@ interface IntervalsArgs {
   readonly label: string
   readonly rows: readonly IntervalRow[]
   readonly format: (value: number) => string
-  /** Values that are always on the axis. */
+  /** Values always on the axis. */
   readonly from?: number
   readonly to?: number
 }

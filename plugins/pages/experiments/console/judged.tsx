@@ -1,4 +1,4 @@
-// What the newest panel and the newest tournament say.
+// Results of the newest panel and the newest tournament.
 import { Nothing, Time, UntrustedText } from "#console"
 import { panelColumns, panelRows, personaColumns, strengthRows, tournamentColumns } from "../report/columns.ts"
 import { strengthText } from "../report/numbers.ts"

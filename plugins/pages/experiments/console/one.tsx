@@ -1,4 +1,4 @@
-// One experiment: all evidence on it side by side, and what can be done with it.
+// Screen of one experiment: all evidence side by side, and its actions.
 import { useSignal } from "@preact/signals"
 import {
   Answered,

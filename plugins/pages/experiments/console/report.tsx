@@ -9,7 +9,7 @@ interface EvidenceTableArgs<T> {
   readonly label: string
   readonly columns: readonly Column<T>[]
   readonly rows: readonly T[]
-  /** Columns that only the console has. */
+  /** Columns only in the console. */
   readonly more?: readonly ConsoleColumn<T>[]
 }
 
@@ -29,7 +29,7 @@ interface SaidArgs {
   readonly children?: ComponentChildren
 }
 
-/** What somebody said of a variant, person or model, word for word. */
+/** A verbatim quote about a variant from a person or model. */
 export function Said({ variant, text, children }: SaidArgs) {
   return (
     <blockquote class="said">
@@ -47,7 +47,7 @@ export type LiveSection = NonNullable<Report["live"]>
 export type Panel = NonNullable<Report["panel"]>
 export type Tournament = NonNullable<Report["tournament"]>
 
-/** An experiment's report in the console: types, and tones of verdicts. */
+/** Report of an experiment in the console: types, and tones of verdicts. */
 export const statusTones: Readonly<Record<Experiment["status"], Tone>> = {
   draft: "plain",
   running: "good",

@@ -1,4 +1,4 @@
-// Experiments: the list, one with its whole report, and a card of those that run or can be decided.
+// Screens of experiments: the list, one experiment with its report, and a card of running experiments.
 import type { Contribution } from "#console"
 
 export default {

@@ -1,4 +1,4 @@
-// What real visitors did: rates with their intervals, each variant against the control, guardrails, and rates over time.
+// Results of real visitors: rates with intervals, each variant against the control, guardrails, and rates over time.
 import {
   Badge,
   Chart,

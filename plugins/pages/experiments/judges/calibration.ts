@@ -1,33 +1,33 @@
-// How well cheap evidence foretells what visitors do: over experiments that were decided, whether a judge's favourite was the
-// variant that converted best, and how its ranking agrees with that of the conversion rates. Pure.
+// Measures how well a judge predicts visitors over decided experiments: whether its favourite converted best, and how well its
+// ranking agrees with the conversion rates. Pure.
 import { type Share, shareOf } from "../statistics/shares.ts"
 
-/** What visitors did in one experiment. */
+/** Results of visitors in one experiment. */
 export interface LiveOutcome {
   /** Conversion rates by variant. */
   readonly rates: ReadonlyMap<string, number>
-  /** The variant that was proven to convert best; undefined where visitors did not tell. */
+  /** The variant proven to convert best; undefined if visitors proved no winner. */
   readonly winner: string | undefined
 }
 
-/** What a judge said of one experiment: the higher, the better. */
+/** Scores of a judge for one experiment. Higher is better. */
 export interface Prediction {
   readonly outcome: LiveOutcome
   readonly scores: ReadonlyMap<string, number>
 }
 
 export interface Calibration {
-  /** Decided experiments that it judged, and whose visitors were counted. */
+  /** Decided experiments with scores of the judge and counted visitors. */
   readonly experiments: number
-  /** Of these, visitors did not tell a winner: no hit, no miss. */
+  /** Of these, experiments without a winner by visitors: neither hit nor miss. */
   readonly without_winner: number
-  /** Of these, it named no favourite: no hit, no miss. */
+  /** Of these, experiments without a favourite of the judge: neither hit nor miss. */
   readonly without_favourite: number
-  /** How often its favourite was the winner. */
+  /** Share of experiments in which its favourite was the winner. */
   readonly hit_rate: Share
-  /** What naming any variant would hit. */
+  /** Hit rate of a random choice. */
   readonly hit_rate_by_chance: number | null
-  /** Kendall's tau-b of its ranking and the rates', the mean over experiments: 1 the same, 0 unrelated, -1 reversed. */
+  /** Kendall's tau-b of its ranking and the rates' ranking, as a mean over experiments: 1 the same, 0 unrelated, -1 reversed. */
   readonly rank_agreement: Share
 }
 
@@ -51,7 +51,7 @@ export function calibrationOf(predictions: readonly Prediction[]): Calibration {
   }
 }
 
-/** The one variant with the highest score. */
+/** Returns the only variant with the highest score. */
 function favouriteOf(scores: ReadonlyMap<string, number>): string | undefined {
   const highest = Math.max(...scores.values())
   const best = [...scores].filter(([, score]) => score === highest)
@@ -65,17 +65,17 @@ function pairsOf(scores: ReadonlyMap<string, number>, rates: ReadonlyMap<string,
   })
 }
 
-/** From 0..1 to -1..1. */
+/** Maps 0..1 to -1..1. */
 function fromShare({ value, low, high, ...rest }: Share): Share {
   return { value: value === null ? null : value * 2 - 1, low: low * 2 - 1, high: high * 2 - 1, ...rest }
 }
 
-// How two orders of the same things agree: 1 the same, 0 unrelated, -1 reversed.
+// Agreement of two orders of the same items: 1 the same, 0 unrelated, -1 reversed.
 
-/** Values of one thing in the two orders. */
+/** Values of one item in the two orders. */
 type Pair = readonly [one: number, other: number]
 
-/** Tau-b (Kendall 1945); undefined where one side has no order at all. */
+/** Returns tau-b (Kendall 1945), or undefined if all values of one side are equal. */
 export function kendall(pairs: readonly Pair[]): number | undefined {
   let [agreeing, opposed, tiedInOne, tiedInOther, all] = [0, 0, 0, 0, 0]
   for (const [place, [a, x]] of pairs.entries()) {

@@ -1,24 +1,27 @@
-// How a judge judges, apart from what it judges: what the seats, the length of a page and chance do to its verdicts. Read from the
-// ledger's comparisons; answers that were kept from an earlier run say nothing new, and are left out. Pure.
+// Health of a judge: the effects of seat order, page length and chance on its verdicts. Read from the ledger's comparisons.
+// Cached answers of earlier runs are left out, since they are not new verdicts. Pure.
 import type { StoredObservation } from "../collections.ts"
 import { type Cluster, type Share, shareOf } from "../statistics/shares.ts"
 
 export interface JudgeHealth {
-  /** Pairs of pages of an experiment that it was shown. */
+  /** Pairs of pages shown to the judge. */
   readonly pairs: number
   /** Comparisons of a pair in both seats. */
   readonly rounds: number
-  /** How often the page that was shown first won; one half without an effect, regardless of the pages. */
+  /** Share of wins of the page shown first. One half means no effect, regardless of the pages. */
   readonly position_effect: Share
-  /** How often the longer page won. Longer pages may be better: only a share that stays away from one half over many pages tells. */
+  /**
+   * Share of wins of the longer page. Longer pages may be better, so only a constant deviation from one half over many pages is a
+   * sign of bias.
+   */
   readonly length_effect: Share
-  /** Rounds in which the verdict changed with the seats. */
+  /** Share of rounds with a different verdict per seat order. */
   readonly flip_rate: Share
-  /** How often the next round of the same pair came to the same verdict. */
+  /** Share of rounds with the same verdict as the previous round of the pair. */
   readonly self_agreement: Share
-  /** Askings that it declined. */
+  /** Requests refused by the judge. */
   readonly refusals: Share
-  /** Askings that it answered in another form than was asked for, each time. */
+  /** Requests answered in a wrong format at every attempt. */
   readonly malformed: Share
 }
 
@@ -34,7 +37,7 @@ interface Round {
   readonly run: string
   readonly seats: readonly Seat[]
   readonly value: number | null
-  /** Characters of the longer page's key; "" where they are as long, or not known. */
+  /** Key of the page with more characters; "" if the lengths are equal or unknown. */
   readonly longer: string
 }
 
@@ -68,7 +71,7 @@ function byPair(rounds: readonly Round[], counted: (round: Round) => Cluster): S
   return shareOf([...clusters.values()])
 }
 
-/** Each round against the one before it in the same run, in which the pages and the question are the same. */
+/** Compares each round with the previous one of the same run. Pages and question are the same within a run. */
 function selfAgreement(rounds: readonly Round[]): Share {
   const before = new Map<string, Round>()
   const agreed = rounds.flatMap((round) => {
@@ -90,7 +93,7 @@ function roundOf({ experiment_id, run_id, details }: StoredObservation): Round {
   }
   const [a = 0, b = 0] = [shown?.[first]?.characters, shown?.[second]?.characters]
   const [low, high] = first < second ? [first, second] : [second, first]
-  // From the side of the key that sorts first, so that rounds of one pair can be compared.
+  // The value belongs to the key that sorts first, so rounds of one pair are comparable.
   const value = first_value === null || first === low ? first_value : 1 - first_value
   return { pair: `${experiment_id} ${low} ${high}`, run: run_id ?? "", seats, value, longer: a > b ? first : b > a ? second : "" }
 }

@@ -1,4 +1,4 @@
-// The cards of an organization's judges, read from its ledger.
+// Cards of an organization's judges, read from its ledger.
 import { type Store, token } from "#core"
 import { ObservationCollection, type StoredObservation } from "../collections.ts"
 import { ExperimentResource } from "../experiment.ts"
@@ -23,7 +23,7 @@ export const Judges = token<Judges>("Judges")
 
 const maxComparisons = 10_000
 const maxExperiments = 500
-/** Read for calibration; older experiments than these reach do not count. */
+/** Bound of observations read for calibration. Older experiments do not count. */
 const maxObservations = 200_000
 
 export function createJudges({ store }: { readonly store: Store }): Judges {
@@ -78,16 +78,16 @@ async function newestComparisons(store: Store, organization: string): Promise<St
   return observations.reverse()
 }
 
-/** Undefined of people, and of what visitors did. */
+/** Returns undefined for people and visitors. */
 function kindOf(judge: string): JudgeCard["kind"] | undefined {
   if (judge.startsWith("persona:")) return "persona"
   if (!judge.startsWith("model:")) return undefined
   return judge.endsWith("@panel") ? "panel" : "model"
 }
 
-// What visitors did, as the ledger of a decided experiment has it: the live evidence that was recorded with the decision. Pure.
+// Results of visitors from the ledger of a decided experiment: the live evidence recorded with the decision. Pure.
 
-/** Undefined where no visitors of two variants were counted. */
+/** Returns undefined unless visitors of two variants were counted. */
 function outcomeOf(observations: readonly CountedObservation[]): LiveOutcome | undefined {
   const live = observations.filter(({ judge_slug }) => judge_slug === conversionJudge)
   const ofVariants = live.filter(({ kind }) => kind === "live")

@@ -1,10 +1,13 @@
-// What each judge, persona and panel said of an experiment, as scores of its variants. Pure.
+// Scores of an experiment's variants by each judge, persona and panel. Pure.
 import { type CountedObservation, newest } from "../ledger.ts"
 import { isPanelCheck } from "../panel/ranking.ts"
 import type { Comparison } from "../statistics/ranking/comparisons.ts"
 import { fitStrengths } from "../statistics/ranking/fit.ts"
 
-/** Scores of variants by judge, from what counts of one experiment's ledger. Panels and personas as well as models that compare. */
+/**
+ * Returns scores of variants by judge, from the counted observations of one experiment. Includes panels, personas and comparing
+ * models.
+ */
 export function predictionsOf(observations: readonly CountedObservation[]): Map<string, Map<string, number>> {
   const predictions = new Map<string, Map<string, number>>()
   const byJudge = Map.groupBy(observations, ({ judge_slug }) => judge_slug)
@@ -26,7 +29,7 @@ export function comparisonOf({ kind, variant_key, other_variant_key, value }: Co
 
 function strengths(comparisons: readonly Comparison[]): Map<string, number> {
   const { keys, strengths } = fitStrengths(comparisons, "bradley-terry", { regularise: true })
-  // Differences that the iteration leaves open do not count.
+  // Rounded: the iteration leaves smaller differences open.
   return new Map(keys.map((key, place) => [key, Math.round((strengths[place] ?? 0) * 1e6) / 1e6]))
 }
 

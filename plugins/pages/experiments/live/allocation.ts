@@ -1,12 +1,12 @@
-// Weights by how likely each variant is the best (Thompson, Biometrika 1933): the shares of a page's visitors, never below the
-// floor. What is known before any visitor may come from a tournament, and counts as a few conversions do. Rates are taken as if
-// the weights had never changed, so that a variant does not look better for having had more visitors on a better day. Pure.
+// Weights by each variant's probability of being the best (Thompson, Biometrika 1933), with a minimum share.
+// A tournament may supply a prior, worth a few conversions. Rates are computed as if the weights had never changed.
+// Otherwise a variant with more visitors on a better day would look better. Pure.
 import type { AllocationRule } from "../collections.ts"
 import { type BetaDistribution, chancesOfBest } from "../statistics/best.ts"
 import type { LiveCounts } from "./counts.ts"
 import type { WeightSegment } from "./page-weights.ts"
 
-/** What a tournament is worth, in conversions of each variant. */
+/** Weight of a tournament's prior, in conversions of each variant. */
 const priorConversions = 5
 const steps = 1_000
 
@@ -15,12 +15,12 @@ export interface AllocationInput {
   readonly variantCount: number
   readonly counts: LiveCounts
   readonly segments: readonly WeightSegment[]
-  /** Expected win rate of each variant against the others, from a tournament; absent: there was none. */
+  /** Expected win rate of each variant against the others, from a tournament; absent without a tournament. */
   readonly scores?: readonly number[] | undefined
 }
 
 export interface Allocation {
-  /** In thousandths that add up to 1. */
+  /** In thousandths, with a sum of 1. */
   readonly shares: readonly number[]
   readonly chances: readonly number[]
 }
@@ -39,7 +39,7 @@ interface Seen {
   readonly s: number
 }
 
-/** Visitors and conversions that the weighted rate is worth: as many as have its variance. */
+/** Returns the visitors and conversions with the same variance as the weighted rate. */
 function effective({ cells }: LiveCounts, segments: readonly WeightSegment[], place: number): Seen {
   const sums = { all: 0, n: 0, s: 0, weight: 0, squares: 0 }
   for (const { segment, variant, visitors, conversions } of cells) {
@@ -55,7 +55,7 @@ function effective({ cells }: LiveCounts, segments: readonly WeightSegment[], pl
   return { n, s: (n * sums.s) / sums.weight }
 }
 
-/** A score of one half expects the rate of all; of 0 half of it, of 1 one and a half. */
+/** A score of 0.5 expects the overall rate, a score of 0 half of it, a score of 1 one and a half times. */
 function distributionOf({ n, s }: Seen, pooled: number, score: number | undefined): BetaDistribution {
   if (score === undefined) return { a: 1 + s, b: 1 + n - s }
   const expected = Math.min(0.99, pooled * (0.5 + score))
@@ -63,7 +63,7 @@ function distributionOf({ n, s }: Seen, pooled: number, score: number | undefine
   return { a: 0.5 + s + visitors * expected, b: 0.5 + n - s + visitors * (1 - expected) }
 }
 
-/** To thousandths, by the largest remainders. */
+/** Rounds to thousandths by the largest remainders. */
 function rounded(shares: readonly number[]): number[] {
   const scaled = shares.map((share) => share * steps)
   const whole = scaled.map(Math.floor)

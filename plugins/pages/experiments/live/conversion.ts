@@ -1,4 +1,4 @@
-// Conversion of each variant and its difference to the control, now and day after day. Pure.
+// Conversion of each variant and its difference to the control, now and by day. Pure.
 
 import { differenceInterval, factorToDecision, ratioInterval, weightedRates } from "../statistics/contrast.ts"
 import { rateInterval } from "../statistics/rate.ts"
@@ -20,15 +20,17 @@ export interface ConversionCounts {
 
 export interface Conversion {
   readonly seen: Seen
-  /** Undefined of the control. */
+  /** Undefined for the control. */
   readonly toControl: ToControl | undefined
-  /** How many times as many visitors would tell it from the control; Infinity: no number. Undefined of the control. */
+  /**
+   * Factor by which the number of visitors must grow for a decision; Infinity if no number suffices. Undefined for the control.
+   */
   readonly factor: number | undefined
 }
 
 const maxPoints = 60
 
-/** `alpha`: chance that any comparison with the control is wrong, which they share. */
+/** `alpha`: total probability of a wrong verdict, shared by all comparisons with the control. */
 export function conversions({ variants, segments, cells }: ConversionCounts, alpha: number): Conversion[] {
   const days = cellsByDay(cells)
   return variants.map((key, place) => {
@@ -41,7 +43,7 @@ export function conversions({ variants, segments, cells }: ConversionCounts, alp
   })
 }
 
-/** A point for each day, or fewer where there are many; the last one always. */
+/** Returns one point per day, or fewer for many days. The last day always has a point. */
 export function conversionSeries(
   { variants, segments, cells }: ConversionCounts,
   alpha: number,

@@ -1,6 +1,6 @@
-// The queries that count an experiment's visitors in the columnar copy of page events, one pass each. A visitor is a session
-// of the page whose first view came after the start; it counts for the variant of that view, also where it saw others later, and
-// converted when the goal came after. Test traffic does not count; bots have no events. Pure.
+// Queries that count an experiment's visitors in the columnar copy of page events, one pass each. A visitor is a session of the
+// page with its first view after the start. It counts for the variant of that view, even if it saw other variants later. It
+// converted if it reached the goal after that view. Test traffic does not count; bots have no events. Pure.
 import type { Goal } from "../collections.ts"
 
 export interface CountingQuery {
@@ -8,26 +8,26 @@ export interface CountingQuery {
   /** Keys of the page's variants, in the experiment's order. */
   readonly variants: readonly string[]
   readonly goal: Goal
-  /** Of a dataset's goal: the sessions whose rows are there. */
+  /** Dataset goals only: the sessions with rows. */
   readonly converted: readonly string[]
   /** Milliseconds since the epoch. */
   readonly from: number
   readonly until: number
-  /** Days of the window for vitals and strata; Infinity: all. */
+  /** Days of the window for vitals and strata; Infinity: all days. */
   readonly windowDays: number
-  /** Beginnings of times of constant weights, the first being the start. */
+  /** Starts of the periods of constant weights. The first is the experiment's start. */
   readonly segments: readonly number[]
-  /** Which of the six guardrails are wanted. */
+  /** The required guardrails, out of six. */
   readonly metrics: ReadonlySet<string>
 }
 
 const dayMs = 86_400_000
-/** A session may go on this long after its first view. */
+/** Longest time of a session after its first view. */
 const sessionMs = dayMs
-/** Views just after a change of weights may be of pages that were served before it: those sessions do not count. */
+/** Views just after a change of weights may be of pages served before it, so their sessions do not count. */
 const unsettledMs = 60_000
 const places = 32
-/** Of LCP and INP: steps of 2 %. */
+/** Bins of LCP and INP: steps of 2 %. */
 const logStep = 50
 const clsStep = 1_000
 
@@ -36,7 +36,10 @@ const frictions = { rage_clicks: "rage_click", scroll_bails: "scroll_bail", form
 export const vitalMetrics = Object.keys(vitalNames) as (keyof typeof vitalNames)[]
 const frictionMetrics = Object.keys(frictions) as (keyof typeof frictions)[]
 
-/** Rows `[what, place, segment, variant, visitors, conversions, rage_clicks, scroll_bails, form_abandons]`; of a vital `place` is its bin. */
+/**
+ * Rows `[what, place, segment, variant, visitors, conversions, rage_clicks, scroll_bails, form_abandons]`. For a vital, `place`
+ * is its bin.
+ */
 export function countsSql(query: CountingQuery): string {
   const { metrics, from, windowDays } = query
   const vitals = vitalMetrics.filter((metric) => metrics.has(metric))
@@ -54,7 +57,10 @@ export function countsSql(query: CountingQuery): string {
   return `${visits(query, [...friction, ...values])} ${[cells, ...bins].join(" UNION ALL ")}`
 }
 
-/** Rows `[dimension, value, variant, visitors, 0]`, and `["lead", "", variant, sessions with a lead, those without a view]`. */
+/**
+ * Rows `[dimension, value, variant, visitors, 0]`, and
+ * `["lead", "", variant, sessions with a lead, sessions with a lead but no view]`.
+ */
 export function strataSql(query: CountingQuery): string {
   const dimensions = ["browser", "device_type", "in_app"]
   const columns = [
@@ -71,7 +77,7 @@ export function strataSql(query: CountingQuery): string {
   return `${visits(query, columns)} ${[...strata, leads].join(" UNION ALL ")}`
 }
 
-/** Edges of a vital's bin. */
+/** Returns the edges of a vital's bin. */
 export function binEdges(metric: string, bin: number): { from: number; to: number } {
   if (metric === "cls") return { from: bin / clsStep, to: (bin + 1) / clsStep }
   return { from: bin <= 0 ? 0 : Math.exp(bin / logStep), to: Math.exp((bin + 1) / logStep) }
@@ -85,14 +91,14 @@ function inWindow(from: number, days: number): string {
   return Number.isFinite(days) ? ` AND first_at < ${from + days * dayMs}` : ""
 }
 
-/** `hits`: the page's events; `placed`: a row for each visitor, with the columns asked for. */
+/** `hits`: the page's events. `placed`: one row per visitor, with the requested columns. */
 function visits(query: CountingQuery, columns: readonly string[]): string {
   const { pageId, goal, converted, from, until, segments } = query
   const hits = `SELECT hash(session_id) AS session, event, variant, element, vital_name, vital_value, autoplay, browser, device_type, in_app,
     epoch_ms(occurred_at) AS at_ms FROM events
     WHERE artifact_id = ${text(pageId)} AND session_id <> '' AND NOT coalesce(is_test, false)
     AND received_at >= ${moment(from)} AND received_at < ${moment(until + sessionMs)}`
-  // One number holds when the first view was and of what: one aggregate, of whole numbers.
+  // One integer contains the time and the variant of the first view, so one aggregate suffices.
   const first = `min(at_ms * ${places} + ${placeOf(query.variants)}) FILTER (event = 'pageview' AND variant <> '')`
   const goalAt = goal.kind === "dataset" ? "NULL" : `max(at_ms) FILTER (${goalCondition(goal)})`
   const all = [`${first} AS first`, `${goalAt} AS goal_at`, ...columns]
@@ -109,7 +115,7 @@ function visits(query: CountingQuery, columns: readonly string[]): string {
   return `WITH hits AS (${hits}), sessions AS (${sessions}), ${goals}counted AS (${counted}), placed AS MATERIALIZED (${placed(segments)})`
 }
 
-/** The variant's place, and 31 of one that is not of the experiment. */
+/** Returns the variant's place, or 31 for a variant outside the experiment. */
 function placeOf(variants: readonly string[]): string {
   return `CASE variant ${variants.map((key, place) => `WHEN ${text(key)} THEN ${place}`).join(" ")} ELSE ${places - 1} END`
 }
@@ -124,7 +130,7 @@ function placed(segments: readonly number[]): string {
 function goalCondition(goal: Exclude<Goal, { kind: "dataset" }>): string {
   if (goal.kind === "lead") return "event = 'lead'"
   const element = goal.element === undefined ? "" : ` AND element = ${text(goal.element)}`
-  // A video that begins by itself is nothing that a visitor does.
+  // An autoplaying video is not an action of the visitor.
   return `event = ${text(goal.event)}${element} AND NOT coalesce(autoplay, false)`
 }
 
@@ -132,7 +138,7 @@ function moment(milliseconds: number): string {
   return `TIMESTAMP ${text(new Date(milliseconds).toISOString().slice(0, 23))}`
 }
 
-/** A literal of SQL. */
+/** Returns an SQL string literal. */
 function text(value: string): string {
   return `'${value.replaceAll("'", "''").replaceAll("\0", "")}'`
 }

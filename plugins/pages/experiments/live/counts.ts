@@ -1,15 +1,15 @@
-// What was counted of an experiment's visitors, and how two of its variants are set against each other. Pure.
+// Counts of an experiment's visitors, and the comparison of two variants. Pure.
 import type { ContrastGroup } from "../statistics/contrast.ts"
 import type { WeightSegment } from "./page-weights.ts"
 
-/** Visitors of a variant whose first view was on this day, in this time of constant weights; places count from 0. */
+/** Visitors of a variant with their first view on this day and in this period of constant weights. Places count from 0. */
 export interface Cell {
   readonly day: number
   readonly segment: number
   readonly variant: number
   readonly visitors: number
   readonly conversions: number
-  /** Visitors with at least one such event. */
+  /** Visitors with at least one event of this kind. */
   readonly rage_clicks: number
   readonly scroll_bails: number
   readonly form_abandons: number
@@ -17,7 +17,7 @@ export interface Cell {
 
 export type CountedEvent = "conversions" | "rage_clicks" | "scroll_bails" | "form_abandons"
 
-/** Values of a web vital in one bin. */
+/** Number of values of a web vital in one bin. */
 export interface VitalBin {
   readonly metric: string
   readonly variant: number
@@ -36,18 +36,18 @@ export interface LiveCounts {
 export interface Period {
   /** Milliseconds since the epoch; undefined before the start. */
   readonly from: number | undefined
-  /** When it was decided or archived; until then, when the counts are of. */
+  /** Time of the decision or archiving; before it, the time of the counts. */
   readonly until: number
 }
 
-/** All that is known of an experiment's visitors. */
+/** All counts of an experiment's visitors. */
 export interface CountedVisitors {
   readonly period: Period
   readonly counts: LiveCounts
-  /** Conversions that name no session. */
+  /** Number of conversions without a session. */
   readonly unlinked: number
   readonly segments: readonly WeightSegment[]
-  /** On the page now, by the page's variants. */
+  /** Current weights of the page, by the page's variants. */
   readonly weights: Readonly<Record<string, number>>
   readonly asOf: string | null
   readonly enabled: boolean
@@ -71,7 +71,9 @@ export function cellsByDay(cells: readonly Cell[]): { readonly day: number; read
 
 type Sums = { -readonly [side in "variant" | "control"]: { n: number; s: number } }
 
-/** A variant and the control, day after day. What is expected of a day's visitors is settled before it, as contrast.ts asks. */
+/**
+ * Collects a variant and the control day by day. The expected rate is fixed before each day's visitors, as contrast.ts requires.
+ */
 export class Pair {
   readonly #segments: readonly WeightSegment[]
   readonly #variant: number
@@ -93,9 +95,9 @@ export class Pair {
     return [...this.#groups.values()]
   }
 
-  /** All cells of a further day. */
+  /** Adds all cells of the next day. */
   add(cells: readonly Cell[]): void {
-    // Seldom, so that there are few groups: each time that twice as many were seen.
+    // Updated each time the number of visitors has doubled, so there are few groups.
     if (this.#totals.n > 0 && this.#totals.n >= 2 * this.#settledAt) {
       this.#settledAt = this.#totals.n
       this.#expected = this.#totals.s / this.#totals.n
@@ -105,7 +107,7 @@ export class Pair {
       if (side === undefined) continue
       const shares = this.#segments[cell.segment]?.shares ?? []
       const [share, controlShare] = [shares[this.#variant] ?? 0, shares[this.#control] ?? 0]
-      // Only those who could have got either.
+      // Counts only visitors with a chance of both variants.
       if (share <= 0 || controlShare <= 0) continue
       const group = this.#group(share / (share + controlShare))
       const s = Math.min(cell[this.#event], cell.visitors)

@@ -1,5 +1,5 @@
-// Conversions that are rows of a dataset: those of the experiment's page and variants with the values that the goal names, since
-// the start. A row that names its session (a column `session_id`) is that visitor's; one that does not counts by itself.
+// Conversions from rows of a dataset, since the start: rows of the experiment's page and variants with the goal's values.
+// A row with a `session_id` belongs to that visitor. A row without a session counts by itself.
 import { type Filter, type Json, timestamp } from "#core"
 import type { Datasets } from "../../../data/datasets/index.ts"
 import type { Goal, StoredExperiment } from "../collections.ts"
@@ -33,7 +33,7 @@ export async function datasetConversions(
     if (values["is_test"] === true) continue
     const session = values["session_id"]
     const variant = places.get(String(values["variant"] ?? ""))
-    // What stands between names in the query cannot be part of one.
+    // The query separates names by spaces, so a name cannot contain one.
     if (typeof session === "string" && session !== "" && !session.includes(" ")) sessions.add(session)
     else if (variant !== undefined) unlinked.push({ variant, at: Date.parse(created_at) })
   }

@@ -1,5 +1,5 @@
-// A decision: what was chosen and why, with what was known at that moment, so that nobody need wonder later. It is one commit:
-// the live evidence, a check that sums it up, the decision, and the page's weights where the chosen variant is to have them.
+// Decides an experiment. The ledger stores the choice and its reason with the evidence of that moment. One commit contains the
+// live evidence, a check that summarizes it, the decision, and the page's weights if the chosen variant gets all visitors.
 import { createHash } from "node:crypto"
 import {
   AppError,
@@ -35,13 +35,13 @@ export interface DecideDeps {
 }
 
 export interface Choice {
-  /** Undefined: none. */
+  /** Undefined for a decision without a variant. */
   readonly variantKey: string | undefined
   readonly rationale: string
   readonly allVisitors: boolean
 }
 
-/** The decision that was made with the same choice before; undefined where there is none. */
+/** Returns an earlier decision with the same choice, or undefined. */
 export async function decidedBefore(
   { store }: Pick<DecideDeps, "store">,
   organization: string,
@@ -57,7 +57,7 @@ export async function decidedBefore(
   return isSame ? { experiment, observation } : undefined
 }
 
-/** Stages all of it. */
+/** Stages the decision and its evidence. */
 export async function decide(
   deps: DecideDeps,
   work: UnitOfWork,
@@ -115,7 +115,7 @@ function decisionId({ id }: StoredExperiment): string {
   return derivedUuid("decision", id)
 }
 
-/** Throws `failed_precondition` for an agent or a service: a person answers for a decision. */
+/** Throws `failed_precondition` for an agent or a service: a person is responsible for a decision. */
 function personJudge(caller: Caller): string {
   const judge = isPerson(caller) ? judgeOf(caller) : undefined
   if (judge !== undefined) return judge
@@ -171,7 +171,10 @@ function withoutSeries({ series: _series, ...evidence }: LiveEvidence): Record<s
   return evidence as unknown as Record<string, Json>
 }
 
-/** Of each kind, how many observations there were and a SHA-256 over the SHA-256 of each, as JSON, in the order of their ids. */
+/**
+ * Returns for each kind of observation its count and a SHA-256. The hash covers the SHA-256 of each observation's JSON, in order
+ * of ids.
+ */
 async function digests(store: Store, organization: string, { id }: StoredExperiment, staged: readonly StoredObservation[]): Promise<Json> {
   const all = new Map<string, StoredObservation>()
   for await (const observation of store.open(ObservationCollection, organization).stream({ experiment_id: id }, { sort: { id: 1 } }))
@@ -187,7 +190,7 @@ async function digests(store: Store, organization: string, { id }: StoredExperim
   return [...kinds].map(([kind, { count, hash }]) => ({ kind, count, digest: hash.digest("hex") }))
 }
 
-/** Of what callers read, its fields in alphabetical order, so that they can make it again. */
+/** Hashes the callers' form with its fields in alphabetical order, so callers can compute the hash. */
 function digestOf(observation: StoredObservation): string {
   return createHash("sha256")
     .update(JSON.stringify(ordered(toObservationResource(observation) as unknown as Json)))

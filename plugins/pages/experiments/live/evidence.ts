@@ -1,5 +1,5 @@
-// Live evidence from what was counted: sample ratio, conversion, guardrails, what they come to, and how much more it would
-// take. Pure.
+// Computes live evidence from counts: sample ratio, conversion, guardrails, the verdict, and the remaining time to a decision.
+// Pure.
 import { timestamp } from "#core"
 import type { ExperimentPlan, StoredExperiment } from "../collections.ts"
 import { type Conversion, conversionSeries, conversions } from "./conversion.ts"
@@ -10,7 +10,7 @@ import { checkRatio, type RatioCheck } from "./sample-ratio-check.ts"
 
 const weekMs = 7 * dayMs
 const behindMs = 10 * 60_000
-/** Of the sample ratio: an alarm stops every verdict, and is to be seldom false. */
+/** Alpha of the sample ratio. Low, since an alarm stops every verdict. */
 const ratioAlpha = 0.01
 
 export type WindowKind = LiveEvidence["window"]["kind"]
@@ -21,23 +21,23 @@ export interface CountedExperiment extends CountedVisitors {
   readonly kind: WindowKind
 }
 
-/** Whether events of the last minutes may be missing in what was counted. */
+/** Returns true if the counts may lack events of the last minutes. */
 export function isBehind(asOf: string | null, now: number): boolean {
   return asOf === null || Date.parse(asOf) < now - behindMs
 }
 
-/** Weeks that are over. */
+/** Returns the number of completed weeks. */
 function fullWeeks({ from, until }: Period): number {
   return from === undefined ? 0 : Math.max(0, Math.floor((until - from) / weekMs))
 }
 
-/** Days whose visitors count for verdicts; Infinity: all. */
+/** Returns the number of days that count for verdicts; Infinity: all days. */
 export function windowDays(kind: WindowKind, period: Period): number {
   const weeks = fullWeeks(period)
   return kind === "full_weeks" && weeks > 0 ? weeks * 7 : Number.POSITIVE_INFINITY
 }
 
-/** Without the causes of an alarm, which need a further count. */
+/** Excludes the causes of an alarm; they need another count. */
 export function liveEvidence(counted: CountedExperiment): LiveEvidence {
   const { experiment, plan, period, kind, counts, segments, weights } = counted
   const keys = experiment.variants.map(({ key }) => key)
@@ -165,7 +165,10 @@ function verdictOf({ experiment, period, kind, ratio, found, guardrails }: Judge
   return cannotTell("The intervals of the differences hold 0: none is told from the control yet.")
 }
 
-/** Until one variant is told to be better; where none looks so, until all are told to be worse. */
+/**
+ * Returns the visitors and days until one variant is proven better. If no variant looks better, until all variants are proven
+ * worse.
+ */
 function remaining(results: readonly Conversion[], visitors: number, { period, plan }: CountedExperiment): LiveEvidence["to_decision"] {
   const others = results.flatMap(({ toControl, factor }) =>
     toControl && factor !== undefined ? [{ factor, up: (toControl.difference ?? 0) > 0 }] : [],

@@ -1,5 +1,5 @@
-// Whether a variant harms what it must not: web vitals at their 75th percentile and events of friction, each against the first
-// variant with an interval that holds at all times. Pure.
+// Guardrails: web vitals at their 75th percentile and friction events, each against the first variant.
+// The intervals are valid at all times. Pure.
 import type { Guardrail } from "../collections.ts"
 import { ratioInterval, weightedRates } from "../statistics/contrast.ts"
 import { type QuantileEstimate, quantileInterval } from "../statistics/quantile.ts"
@@ -20,7 +20,7 @@ export interface GuardrailCounts {
 
 const percentile = 0.75
 
-/** `alpha`: chance that any verdict of the metric is wrong. */
+/** `alpha`: probability of any wrong verdict of the metric. */
 export function guarded(rail: Guardrail, counts: GuardrailCounts, alpha: number): LiveEvidence["guardrails"][number] {
   const level = alpha / Math.max(1, counts.variants.length - 1)
   const variants = vitalMetrics.some((metric) => metric === rail.metric) ? ofVital(rail, counts, level) : ofFriction(rail, counts, level)
@@ -28,7 +28,7 @@ export function guarded(rail: Guardrail, counts: GuardrailCounts, alpha: number)
 }
 
 function ofVital({ metric, max_increase_percent }: Guardrail, { variants, vitals }: GuardrailCounts, alpha: number): Guarded[] {
-  // Half of it for either interval of a comparison.
+  // Each of a comparison's two intervals gets half of alpha.
   const estimates = variants.map((_, place) =>
     quantileInterval(
       vitals.filter((bin) => bin.metric === metric && bin.variant === place),

@@ -1,5 +1,5 @@
-// Changes a page's weights for an experiment, each change with its observation. The experiment's variants keep together what
-// they had together; variants of the page that are not its own keep theirs.
+// Changes a page's weights for an experiment, each change with its observation. The total weight of the experiment's variants
+// stays the same. Other variants of the page keep their weights.
 import { derivedUuid, type Json, type UnitOfWork } from "#core"
 import type { Pages, StoredPage, WeightChange } from "../../pages/index.ts"
 import type { ExperimentVariant, StoredExperiment } from "../collections.ts"
@@ -13,7 +13,7 @@ export interface WeightsDeps {
 interface Change {
   readonly experiment: StoredExperiment
   readonly page: StoredPage
-  /** By key of the page's variant. */
+  /** Weights by page variant key. */
   readonly weights: Readonly<Record<string, number>>
   readonly judge: string
   readonly reason: string
@@ -21,7 +21,7 @@ interface Change {
   readonly details?: Record<string, Json>
 }
 
-/** Stages the weights and the observation; nothing where they are so already. Returns whether there was a change. */
+/** Stages the weights and the observation. Returns false without staging if the weights are already the same. */
 export function changeWeights({ pages, ledger }: WeightsDeps, work: UnitOfWork, organization: string, change: Change): boolean {
   const { experiment, page, weights } = change
   const variants = page.variants.map((variant) => ({ ...variant, weight: weights[variant.key] ?? variant.weight }))
@@ -39,14 +39,14 @@ export function changeWeights({ pages, ledger }: WeightsDeps, work: UnitOfWork, 
   return true
 }
 
-/** Shares of what the experiment's variants have together, by key of the page's variant. */
+/** Returns weights by page variant key: the shares of the experiment's total weight. */
 export function sharedWeights({ variants }: StoredExperiment, page: StoredPage, shares: readonly number[]): Record<string, number> {
   const own = page.variants.filter(({ key }) => variants.some(({ page_variant }) => page_variant === key))
   const total = own.reduce((sum, { weight }) => sum + weight, 0) || own.length
   return Object.fromEntries(variants.map(({ page_variant }, place) => [page_variant, Number(((shares[place] ?? 0) * total).toFixed(6))]))
 }
 
-/** One variant gets all visitors of the page. */
+/** Returns weights that send all visitors of the page to one variant. */
 export function allTo(page: StoredPage, key: string): Record<string, number> {
   const total = page.variants.reduce((sum, { weight }) => sum + weight, 0) || 1
   return Object.fromEntries(page.variants.map((variant) => [variant.key, variant.key === key ? total : 0]))
@@ -56,17 +56,17 @@ function weightsOf(variants: StoredPage["variants"]): Record<string, Json> {
   return Object.fromEntries(variants.map(({ key, weight }) => [key, weight]))
 }
 
-// Times of constant weights: what each variant's share of the experiment's visitors was meant to be, and when. A page may have
-// variants that are not the experiment's; shares are among those that are. Pure.
+// Periods of constant weights, with each variant's intended share of the experiment's visitors. Other variants of the page are
+// left out. Pure.
 
 export interface WeightSegment {
   /** Milliseconds since the epoch. */
   readonly from: number
-  /** In the order of the experiment's variants; all 0 where none of them has a weight. */
+  /** In order of the experiment's variants; all 0 if every weight is 0. */
   readonly shares: readonly number[]
 }
 
-/** `changes`: oldest first. `now`: the weights that the page has now. */
+/** `changes`: oldest first. `now`: the page's current weights. */
 export function weightSegments(
   variants: readonly ExperimentVariant[],
   {

@@ -1,5 +1,4 @@
-// What an experiment declares of its statistics, and the stopping report: what ending now saved or cost in comparison with a
-// test of a fixed size. Pure.
+// Statistics plan of an experiment, and the stopping report. The report compares a stop now with a test of a fixed size. Pure.
 import { z } from "zod"
 import type { StoredExperiment } from "../collections.ts"
 import { fixedHorizonVisitors } from "../statistics/distributions.ts"
@@ -24,14 +23,14 @@ export const Plan = z.strictObject({
     .describe("What a visitor costs, as in advertising; null: what more visitors cost is not said."),
 })
 
-/** Of experiments of earlier versions as well. */
+/** Also supports experiments of earlier versions. */
 export function planOf({ plan }: { readonly plan?: z.output<typeof Plan> }): z.output<typeof Plan> {
   return plan ?? Plan.parse({})
 }
 
 type Report = z.input<typeof StoppingReport>
 
-/** Of all visitors until the period's end, also those of a week that is not over. */
+/** Covers all visitors until the period's end, including an incomplete week. */
 export function stoppingReport(experiment: StoredExperiment, { counts, segments, period }: CountedVisitors): Report {
   const plan = planOf(experiment)
   const ofControl = counts.cells.filter(({ variant }) => variant === 0)

@@ -1,11 +1,11 @@
-// What a sample ratio that is not as the weights say is likely due to: variants that send nothing or lead elsewhere, and kinds
-// of visitors without whom the ratio would be as it should. Pure.
+// Likely causes of a wrong sample ratio: variants that send no events or redirect, and kinds of visitors behind the deviation.
+// Pure.
 import type { ExperimentVariant } from "../collections.ts"
 import type { LiveEvidence } from "./resource.ts"
 
 type Cause = LiveEvidence["sample_ratio"]["causes"][number]
 
-/** Visitors of a variant that have this value. */
+/** Visitors of a variant with this value. */
 export interface Stratum {
   readonly dimension: "browser" | "device_type" | "in_app" | "engaged"
   readonly value: string
@@ -15,21 +15,21 @@ export interface Stratum {
 
 export interface RatioSigns {
   readonly variants: readonly ExperimentVariant[]
-  /** Of each variant. */
+  /** Counts per variant. */
   readonly visitors: readonly number[]
   readonly expected: readonly number[]
   readonly strata: readonly Stratum[]
-  /** Sessions that became a lead on the page, and those of them without a view; of each variant. */
+  /** Per variant: sessions with a lead on the page, and those without a view. */
   readonly leads: readonly { readonly all: number; readonly withoutView: number }[]
-  /** The variant's own page; undefined where the page has it no more. */
+  /** HTML of each variant; undefined if the page no longer has the variant. */
   readonly html: readonly (string | undefined)[]
 }
 
-/** Leads without a view that are a sign of something. */
+/** Number of leads without a view that count as a sign. */
 const minLeads = 5
-/** What is left of the deviation without a kind of visitors that explains it. */
+/** Largest remaining deviation without a kind of visitors, if that kind is the cause. */
 const maxRest = 0.25
-/** Share of the visitors above which a kind is about all of them, and explains nothing. */
+/** A kind above this share of visitors is nearly all of them and explains no deviation. */
 const maxKind = 0.9
 const redirects = /http-equiv\s*=\s*["']?refresh|\blocation(?:\.href)?\s*=[^=]|\blocation\.(?:replace|assign)\s*\(/i
 
@@ -41,7 +41,7 @@ export function ratioCauses(signs: RatioSigns): Cause[] {
   return [{ cause: "unknown", variant_key: keyOf(signs, place), message }]
 }
 
-/** Variants with too few visitors that lose them themselves. */
+/** Finds variants that lose their own visitors. */
 function lost(signs: RatioSigns): Cause[] {
   return signs.variants.flatMap(({ key }, place): Cause[] => {
     if ((signs.visitors[place] ?? 0) >= (signs.expected[place] ?? 0)) return []
@@ -62,7 +62,7 @@ function lost(signs: RatioSigns): Cause[] {
 
 const causeOf = { browser: "one_browser", device_type: "one_device", in_app: "in_app", engaged: "bots" } as const
 
-/** Kinds of visitors without whom the ratio is about as it should be. */
+/** Finds kinds of visitors behind the deviation: without them the ratio is about right. */
 function kinds(signs: RatioSigns): Cause[] {
   const shares = sharesOf(signs.expected)
   const all = deviation(signs.visitors, shares)
@@ -104,7 +104,7 @@ function sharesOf(expected: readonly number[]): number[] {
   return expected.map((value) => (total > 0 ? value / total : 0))
 }
 
-/** Pearson's statistic for each visitor, so that few and many compare. */
+/** Pearson's statistic per visitor, so samples of different sizes are comparable. */
 function deviation(counts: readonly number[], shares: readonly number[]): number {
   const total = counts.reduce((sum, count) => sum + count, 0)
   const sum = counts.reduce((all, count, place) => {
@@ -114,7 +114,7 @@ function deviation(counts: readonly number[], shares: readonly number[]): number
   return total > 0 ? sum / total : 0
 }
 
-/** The place that is furthest from what is expected, and by how much. */
+/** Returns the place with the largest deviation, and the deviation. */
 function furthest(counts: readonly number[], expected: readonly number[]): [place: number, more: number] {
   const differences = counts.map((count, place) => count - (expected[place] ?? 0))
   const place = differences.reduce((far, difference, at) => (Math.abs(difference) > Math.abs(differences[far] ?? 0) ? at : far), 0)

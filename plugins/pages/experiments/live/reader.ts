@@ -1,5 +1,5 @@
-// Live evidence of an experiment: counts its visitors in the columnar copy of page events, and judges the counts. An experiment
-// that ended is judged as of its end.
+// Reads the live evidence of an experiment: counts its visitors in the columnar copy and judges the counts.
+// An ended experiment is judged as of its end.
 import { AppError, type Deps, token } from "#core"
 import { Datasets } from "../../../data/datasets/index.ts"
 import { PageAnalytics } from "../../page-analytics/index.ts"
@@ -22,9 +22,9 @@ export interface LiveOptions {
 }
 
 export interface LiveEvidenceReader {
-  /** Throws `unavailable`, `resource_exhausted` or `deadline_exceeded` where the copy of the events cannot be read now. */
+  /** Throws `unavailable`, `resource_exhausted` or `deadline_exceeded` if the copy of the events is unavailable. */
   of(organization: string, experiment: StoredExperiment, options: LiveOptions): Promise<LiveEvidence>
-  /** The same with the counts that it is of. */
+  /** Returns the evidence with its counts. */
   read(
     organization: string,
     experiment: StoredExperiment,
@@ -51,7 +51,7 @@ export function createLiveEvidenceReader({ pages, analytics, datasets }: Deps<ty
   }
 
   async function count(organization: string, experiment: StoredExperiment, { window, signal }: LiveOptions): Promise<Counting> {
-    // One moment for all of it: what came later is not in the copy yet, or only in part.
+    // Uses one time for all reads: later events are missing from the copy, or only partly present.
     const { as_of: asOf, enabled } = await analytics.status(organization)
     const period = periodOf(experiment, asOf)
     const { from, until } = period
@@ -62,7 +62,7 @@ export function createLiveEvidenceReader({ pages, analytics, datasets }: Deps<ty
     }
     const changes = await pages.weightChanges(organization, experiment.page_id, from)
     const weighted = weightSegments(experiment.variants, { changes, now: weights, startedAt: from })
-    // The first weights are those of a copy too that has nothing of the experiment yet.
+    // The first segment also applies to a copy without events of the experiment.
     const segments = weighted.filter((segment, place) => place === 0 || segment.from < until)
     const { goal } = experiment
     const rowsThere =
@@ -132,7 +132,7 @@ function countsOf(rows: readonly (readonly unknown[])[]): LiveCounts {
   }
 }
 
-/** Conversions that name no session, as such of visitors of their day: as many as there are of these. */
+/** Adds conversions without a session to visitors of their day. Their number is bounded by the number of visitors. */
 function withUnlinked(
   { cells, vitals }: LiveCounts,
   { unlinked }: DatasetConversions,

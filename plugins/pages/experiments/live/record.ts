@@ -1,4 +1,4 @@
-// Live evidence as observations on the ledger: one of each metric and variant, and one of the sample ratio.
+// Stores live evidence as observations on the ledger: one per metric and variant, and one for the sample ratio.
 import { derivedUuid, type Json, type UnitOfWork } from "#core"
 import type { StoredExperiment, StoredObservation } from "../collections.ts"
 import type { Ledger, NewObservation } from "../ledger.ts"
@@ -6,7 +6,9 @@ import type { LiveEvidence } from "./resource.ts"
 
 export const conversionJudge = "live:conversion"
 
-/** Stages them. `occasion`: what they are of (a day, a decision); recorded twice they are the same ones. */
+/**
+ * Stages the observations. `occasion`: the day or decision behind them. Repeated recordings of one occasion have the same ids.
+ */
 export function recordLive(
   ledger: Ledger,
   work: UnitOfWork,

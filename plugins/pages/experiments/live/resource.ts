@@ -1,4 +1,4 @@
-// Live evidence as callers see it: what real visitors did, with intervals that hold however often they are looked at.
+// Live evidence for callers: results of real visitors, with intervals valid at any number of looks.
 import { z } from "zod"
 import { Timestamp } from "#core"
 import { statuses } from "../collections.ts"

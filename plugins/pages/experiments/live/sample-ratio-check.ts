@@ -1,4 +1,4 @@
-// The sample ratio of an experiment, day after day: what is the strongest evidence against its weights so far. Pure.
+// Checks the sample ratio day by day and records the strongest evidence against the weights. Pure.
 
 import { ratioEvidence } from "../statistics/sample-ratio.ts"
 import { type Cell, cellsByDay } from "./counts.ts"
@@ -6,14 +6,14 @@ import type { WeightSegment } from "./page-weights.ts"
 
 export interface RatioDay {
   readonly day: number
-  /** Of this day and all before: the inverse of the strongest evidence. */
+  /** Inverse of the strongest evidence up to this day. */
   readonly pValue: number
 }
 
 export interface RatioCheck {
   readonly days: readonly RatioDay[]
   readonly pValue: number
-  /** Visitors in times in which the variant had a weight, and how many there should have been. */
+  /** Visitors in periods with a weight for the variant, and their expected number. */
   readonly variants: readonly { readonly visitors: number; readonly expected: number }[]
 }
 

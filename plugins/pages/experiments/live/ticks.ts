@@ -1,6 +1,5 @@
-// What happens by the clock while an experiment runs: once a day its live evidence goes on the ledger, and where it asks for
-// that, the page's weights follow it. Each experiment has schedules of its own, in its organization; they begin when it starts
-// and end with it.
+// Scheduled work of running experiments: daily live evidence on the ledger and, if configured, new weights of the page.
+// Each experiment has its own schedules in its organization, from its start to its end.
 import { z } from "zod"
 import { Clock, type Deps, defineJob, Postponed, Store, timestamp, type UnitOfWork } from "#core"
 import { Pages } from "../../pages/index.ts"
@@ -30,12 +29,12 @@ export class LiveTicks {
     const experiment = await experiments.require(organization, id)
     if (experiment.status !== "running") return
     const evidence = await live.of(organization, experiment, { window: "full_weeks", signal })
-    // A copy of the events that is behind would put visitors on the ledger as not having been there.
+    // An outdated copy would record missing visitors.
     if (evidence.analytics_enabled && isBehind(evidence.as_of, clock.now())) throw new Postponed(waitMs)
     recordLive(ledger, work, organization, { experiment, live: evidence, occasion: timestamp(clock.now()).slice(0, 10) })
   }
 
-  /** Stages weights where they change. While the sample ratio is not as it should be they stay. */
+  /** Stages changed weights. Weights stay as they are during a sample ratio alarm. */
   async allocate(work: UnitOfWork, organization: string, id: string, signal: AbortSignal): Promise<void> {
     const { experiments, live, pages, clock } = this.#deps
     const experiment = await experiments.require(organization, id)
@@ -63,7 +62,7 @@ export class LiveTicks {
     })
   }
 
-  /** Of the last tournament that judged every variant; those that were merged share a score. */
+  /** Returns scores of the last tournament with every variant. Merged variants share a score. */
   async #scores(organization: string, { id, variants }: StoredExperiment, rule: AllocationRule): Promise<number[] | undefined> {
     if (rule.prior !== "tournament") return undefined
     const runs = this.#deps.store.open(RunCollection, organization).stream({ experiment_id: id }, { sort: { id: -1 } })

@@ -1,4 +1,4 @@
-// Starting and archiving experiments.
+// Operations that start and archive experiments.
 import { z } from "zod"
 import { AppError, Clock, defineOperation, resultOf, Scheduler, timestamp } from "#core"
 import { Pages } from "../../pages/index.ts"

@@ -1,4 +1,4 @@
-// The organization's judges: how each judges, and how well it foretold what visitors did.
+// Judges of the organization: their health, and their calibration against visitors.
 import { z } from "zod"
 import { defineOperation } from "#core"
 import { Judges } from "../judges/judges.ts"

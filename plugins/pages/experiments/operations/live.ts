@@ -1,11 +1,11 @@
-// What an experiment's real visitors did.
+// Live evidence of an experiment's real visitors.
 import { z } from "zod"
 import { defineOperation, resultOf } from "#core"
 import { bySlug, Experiments, onThatPage, pageOfTwo } from "../experiment.ts"
 import { LiveEvidenceReader } from "../live/reader.ts"
 import { LiveEvidence } from "../live/resource.ts"
 
-/** Calls that examples are given: an experiment that runs. */
+/** Calls before examples: a running experiment. */
 export const running = {
   page: pageOfTwo,
   published: { operation: "pages.publish", input: { slug: resultOf("page.slug") } },

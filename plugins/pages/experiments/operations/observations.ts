@@ -1,4 +1,4 @@
-// Reading the ledger, correcting it by a further entry, and what people say of a variant.
+// Operations on the ledger: list, correct by a further entry, and add feedback of people.
 import { z } from "zod"
 import { AnyJson, AppError, type Caller, defineList, defineOperation, resultOf, Store, Timestamp, Uuid } from "#core"
 import { Buckets } from "../../../data/buckets/index.ts"
@@ -6,7 +6,7 @@ import { ObservationCollection, observationKinds } from "../collections.ts"
 import { bySlug, Experiments, requireVariant, VariantKey } from "../experiment.ts"
 import { judgeOf, Ledger, toObservationResource } from "../ledger.ts"
 
-/** An observation of an experiment as callers see it. */
+/** An observation of an experiment for callers. */
 const ObservationResource = z
   .object({
     id: Uuid,
@@ -47,7 +47,7 @@ export const listObservations = defineList({
     experiment_id: (await deps.experiments.require(organization, slug)).id,
     ...filter,
   }),
-  // Ids of runs' observations are derived, and in no order.
+  // Ids of runs' observations are derived, so they have no order.
   sort: { created_at: -1 },
   items: { observations: ObservationResource },
   view: toObservationResource,

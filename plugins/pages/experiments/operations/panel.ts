@@ -1,4 +1,4 @@
-// Starting a panel. It runs as jobs; a call that the panel outlasts is answered with what there is.
+// Starts a panel. It runs as jobs. If the panel outlasts the call, the call returns partial results.
 import { z } from "zod"
 import { AnyJson, AppError, defineOperation, type JobQueue, type Json, resultOf, type Store, type UnitOfWork, Uuid } from "#core"
 import type { ExperimentVariant, StoredExperiment } from "../collections.ts"
@@ -105,7 +105,7 @@ export const startPanel = defineOperation({
   },
 })
 
-/** Commits the run with all of its jobs, before anything is asked of a model. */
+/** Commits the run with all its jobs before the first model request. */
 async function begin(deps: PanelDeps, call: RunCall, { draws, persona_slugs }: PanelRequest): Promise<StoredRun> {
   const { experiment, variants, caller } = call
   const organization = caller.organization.id

@@ -1,4 +1,4 @@
-// The report: as data, and as a document to keep and print.
+// The report as data and as a printable document.
 import { z } from "zod"
 import { defineOperation, resultOf } from "#core"
 import type { Streamed } from "#core/engine"

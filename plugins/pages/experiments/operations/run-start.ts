@@ -1,4 +1,4 @@
-// What the calls that start panels and tournaments have in common: what they need, and the run that they commit.
+// Shared parts of the operations that start panels and tournaments: dependencies, and the commit of a run.
 import { type Caller, Clock, JobQueue, Store, timestamp, type UnitOfWork, UnitsOfWork } from "#core"
 import { Models } from "../../../agents/models/index.ts"
 import type { ExperimentVariant, StoredExperiment } from "../collections.ts"
@@ -30,11 +30,11 @@ export const runTokens = {
 export interface RunCall {
   readonly caller: Caller
   readonly experiment: StoredExperiment
-  /** The call's id, which becomes the run's. */
+  /** The call's id. It becomes the run's id. */
   readonly id: string
   /** The input as canonical JSON. */
   readonly asked: string
-  /** The variants that take part. */
+  /** The participating variants. */
   readonly variants: ExperimentVariant[]
 }
 
@@ -56,7 +56,7 @@ export function newRun({ experiment, id, asked, variants }: RunCall, now: number
   }
 }
 
-/** Commits a run with the jobs that `enqueue` stages, and those that render its variants, before a model is asked anything. */
+/** Commits a run with its jobs from `enqueue` and its render jobs, before the first model request. */
 export async function commitRun(
   { works, views }: RunDeps,
   { caller, experiment }: RunCall,

@@ -1,4 +1,4 @@
-// A tournament between variants: the call is answered with its end, and a repeat of the call joins it.
+// Starts a tournament between variants. The call returns its result; a repeated call joins the run.
 import { z } from "zod"
 import { AppError, defineOperation, resultOf, Uuid } from "#core"
 import { bySlug, onThatPage, pageOfTwo, requireStatus, VariantKey } from "../experiment.ts"
@@ -8,7 +8,7 @@ import { playTournament } from "../tournament/tournament.ts"
 import { commitRun, newRun, type RunCall, type RunDeps, runTokens } from "./run-start.ts"
 
 const maxPairs = 250
-/** Rounds of each pair, where the caller names no bound. */
+/** Rounds per pair if the caller sets no bound. */
 const roundsPerPair = 20
 
 const Result = z.object({

@@ -1,6 +1,7 @@
-// How likely somebody is to act, read from what they say: an answer is held against five statements from "certainly not" to
-// "certainly", and the likeness to each becomes the distribution over five points (method of arXiv 2510.08338, semantic
-// similarity rating). Two sets of statements are averaged, so that no single wording decides.
+// Derives a likelihood to act from an answer's text. The answer is compared with five statements from "certainly not" to
+// "certainly".
+// The similarities become the distribution over five points (method of arXiv 2510.08338, semantic similarity rating).
+// Two sets of statements are averaged, to reduce the effect of a single wording.
 
 import { cosine } from "../statistics/cosine.ts"
 
@@ -23,7 +24,7 @@ export const anchorSets: readonly (readonly string[])[] = [
   ],
 ]
 
-/** Probabilities of the five points. `anchors`: vectors of one set. */
+/** Returns probabilities of the five points. `anchors`: vectors of one set. */
 function distributionOf(answer: readonly number[], anchors: readonly (readonly number[])[]): number[] {
   const likeness = anchors.map((anchor) => cosine(answer, anchor))
   const least = Math.min(...likeness)
@@ -32,13 +33,13 @@ function distributionOf(answer: readonly number[], anchors: readonly (readonly n
   return sum > 0 ? above.map((value) => value / sum) : above.map(() => 1 / above.length)
 }
 
-/** The mean over the sets. */
+/** Returns the mean over the sets. */
 export function rated(answer: readonly number[], sets: readonly (readonly (readonly number[])[])[]): number[] {
   const distributions = sets.map((anchors) => distributionOf(answer, anchors))
   return points.map((_, place) => distributions.reduce((sum, distribution) => sum + (distribution[place] ?? 0), 0) / distributions.length)
 }
 
-/** From 1 to 5. */
+/** Returns a value from 1 to 5. */
 export function expected(distribution: readonly number[]): number {
   return distribution.reduce((sum, chance, place) => sum + chance * (points[place] ?? 0), 0)
 }

@@ -1,5 +1,5 @@
-// A panel: personas read variants, each as often as there are draws. Every cell of the table is a job and an observation, so
-// that a crash leaves only the missing ones to be done; when all are there, one decision check sums them up.
+// A panel: each persona reads each variant once per draw. Every cell of the table is a job and an observation, so a crash loses
+// only unfinished cells. One decision check summarizes the complete table.
 
 import { z } from "zod"
 import { AppError, Clock, type Deps, defineJob, derivedUuid, type Json, Postponed, Store, token, type UnitOfWork } from "#core"
@@ -13,7 +13,7 @@ import { anchorSets, expected, points, rated } from "./anchors.ts"
 import { ownWords, pagePrompt, Rating, withRating } from "./prompts.ts"
 import { cellOf, panelRanking, panelSlugOf } from "./ranking.ts"
 
-/** What an operator can set about experiments. */
+/** Operator settings for experiments. */
 export const ExperimentSettings = z.strictObject({
   sync_deadline_ms: z.int().min(0).max(110_000).default(20_000).describe("How long the call that starts a panel waits for its end."),
   panel_slots: z.int().min(1).max(256).default(8).describe("Cells of panels at once on this node."),
@@ -38,10 +38,10 @@ export interface CellRef {
 
 export type PanelDeps = Deps<typeof Panel.inject>
 
-/** Draws differ by it; the same draw of the same cell is the same answer. */
+/** Makes draws differ. A repeat of the same draw has the same answer. */
 const temperature = 0.7
 const maxAnswerTokens = 400
-/** Until the end of a panel is looked for again. */
+/** Delay before another check for the end of a panel. */
 const endMs = 300
 
 export class Panel {
@@ -52,7 +52,7 @@ export class Panel {
     this.#deps = deps
   }
 
-  /** What all cells may cost together, millicents, by an estimate from above. */
+  /** Returns the upper estimate of all cells' cost, in millicents. */
   estimate(personas: readonly PersonaSnapshot[], texts: readonly string[], draws: number, images: boolean): number {
     const { models } = this.#deps
     const estimates = personas.flatMap((persona) =>
@@ -61,7 +61,7 @@ export class Panel {
     return estimates.reduce((sum, cost) => sum + cost, 0) * draws
   }
 
-  /** One cell, staged as an observation. Throws what a further try may mend. */
+  /** Runs one cell and stages its observation. Throws errors that a retry may fix. */
   async cell(work: UnitOfWork, organization: string, ref: CellRef, signal: AbortSignal): Promise<void> {
     const { store, models, experiments, views } = this.#deps
     const run = await requireRun(store, organization, ref.run_id)
@@ -84,7 +84,7 @@ export class Panel {
     this.#observe(work, organization, experiment, ref, { value: expected(distribution), reason: answer, details })
   }
 
-  /** A cell that failed permanently: counted as failed, never as an opinion. */
+  /** Stages a cell that failed permanently. It counts as failed, never as an opinion. */
   async failed(work: UnitOfWork, organization: string, ref: CellRef, error: unknown): Promise<void> {
     const { store, experiments } = this.#deps
     const run = await store.open(RunCollection, organization).get(ref.run_id)
@@ -98,7 +98,7 @@ export class Panel {
     })
   }
 
-  /** Stages the decision check once every cell is there. Throws Postponed before. */
+  /** Stages the decision check when every cell is complete. Throws Postponed before. */
   async finish(work: UnitOfWork, organization: string, runId: string): Promise<void> {
     const { store, clock, experiments, ledger } = this.#deps
     const run = await requireRun(store, organization, runId)
@@ -156,7 +156,7 @@ export class Panel {
   }
 }
 
-/** What made an answer: the model and prompt, what it cost, and how the page was shown. */
+/** Returns the origin of an answer: model, prompt, cost, and the form of the page. */
 function madeOf({ madeBy, costMillicents, kept }: Omit<Answered<unknown>, "value">, view: VariantView) {
   return { made_by: madeBy, cost_millicents: costMillicents, kept, ...viewDetails(view) }
 }
@@ -165,7 +165,7 @@ export function cellsOf({ personas = [], variants, draws = 1 }: StoredRun): numb
   return personas.length * variants.length * draws
 }
 
-/** The jobs of a panel: one a cell, and one that waits for all of them. */
+/** Jobs of a panel: one per cell, and one that waits for all cells. */
 export const PanelToken = token<Panel>("Panel")
 
 const retry = { max_attempts: 3, initial_delay_ms: 1_000, factor: 4, max_delay_ms: 60_000 }
@@ -196,7 +196,7 @@ export const panelEnd = defineJob({
   run: ({ payload, deps, organization = "", work }) => deps.panel.finish(work, organization, payload.run_id),
 })
 
-/** Failures that a retry does not mend. A malformed answer is retried: the next one may be well formed. */
+/** Returns true if a retry cannot fix the failure. A malformed answer is retried: the next one may be well formed. */
 function isFinal(error: unknown): boolean {
   return error instanceof AppError && error.details["retryable"] === false && error.details.reason !== "model_malformed"
 }

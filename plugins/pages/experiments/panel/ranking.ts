@@ -1,5 +1,5 @@
-// What a panel's cells say together: variants ranked by how likely the personas would act, those to drop, and each persona's
-// part. Personas are the sample: their draws are averaged first, and intervals are over personas. Pure.
+// Summary of a panel: variants ranked by the personas' likelihood to act, variants to drop, and each persona's scores.
+// Personas are the sample: their draws are averaged first, and intervals are over personas. Pure.
 import type { StoredObservation } from "../collections.ts"
 import { studentT } from "../statistics/distributions.ts"
 import type { Interval } from "../statistics/rate.ts"
@@ -11,9 +11,9 @@ export interface Cell {
   readonly variant: string
   readonly persona: string
   readonly draw: number
-  /** Expected point, 1 to 5; null where the cell failed. */
+  /** Expected point, 1 to 5; null if the cell failed. */
   readonly value: number | null
-  /** What the persona said, or why the cell failed. */
+  /** The persona's answer, or the cause of the failure. */
   readonly reason: string
 }
 
@@ -21,12 +21,12 @@ export function cellOf({ variant_key, judge_slug, value, reason, details }: Stor
   return { variant: variant_key, persona: judge_slug.slice("persona:".length), draw: Number(details["draw"]), value, reason }
 }
 
-/** How the ledger names panels of a model. */
+/** Returns the ledger's judge slug for panels of a model. */
 export function panelSlugOf(model: string): string {
   return `model:${model}@panel`
 }
 
-/** Whether an observation sums a panel up. */
+/** Returns true if an observation is the summary of a panel. */
 export function isPanelCheck({ kind, judge_slug }: Pick<StoredObservation, "kind" | "judge_slug">): boolean {
   return kind === "decision_check" && judge_slug.startsWith("model:") && judge_slug.endsWith("@panel")
 }
@@ -44,14 +44,14 @@ export function panelRanking(cells: readonly Cell[], variants: readonly string[]
   const scored = variants
     .map((variant_key) => {
       const values = means(variant_key).filter((value) => value !== null)
-      // One persona is too few for an interval over personas; it is then over its draws.
+      // One persona is too few for an interval over personas. The interval then covers its draws.
       const sample = personas.length > 1 ? values : ofPersona(variant_key, personas[0] ?? "")
       return { variant_key, score: mean(values), interval: onScale(intervalOf(sample)) }
     })
     .sort((left, right) => (right.score ?? 0) - (left.score ?? 0))
   const ranking = scored.map((entry, place) => ({ ...entry, rank: rankOf(scored, place) }))
   const leader = ranking[0]
-  // Paired differences may be clearer than the intervals. A variant that shares the leader's rank stays.
+  // Paired differences may be clearer than the intervals. A variant with the leader's rank stays.
   const below = ranking.filter(({ rank }) => rank > 1)
   const kill_list = leader ? below.flatMap((entry) => worse(leader.variant_key, entry.variant_key, means, cells)) : []
   const failed_cells = cells
@@ -65,7 +65,7 @@ interface Scored {
   readonly interval: Interval | null
 }
 
-/** Variants whose intervals overlap with the one before them share its rank. */
+/** Variants with overlapping intervals share a rank. */
 function rankOf(sorted: readonly Scored[], place: number): number {
   let rank = 1
   for (let at = 1; at <= place; at++) {
@@ -76,7 +76,7 @@ function rankOf(sorted: readonly Scored[], place: number): number {
   return rank
 }
 
-/** To be dropped: the personas are less likely to act than on the leader, beyond chance. */
+/** Returns the variant for the kill list if the personas are less likely to act than on the leader, beyond chance. */
 function worse(
   leader: string,
   variant: string,
@@ -106,18 +106,18 @@ function mean(values: readonly number[]): number | null {
   return values.length === 0 ? null : values.reduce((sum, value) => sum + value, 0) / values.length
 }
 
-/** 95 %, by Student's t; null of fewer than two values. */
+/** Returns the 95 % interval by Student's t; null for fewer than two values. */
 function intervalOf(values: readonly number[]): Interval | null {
   const centre = mean(values)
   if (centre === null || values.length < 2) return null
   const count = values.reduce((sum, value) => sum + (value - centre) ** 2, 0) / (values.length - 1)
-  // Ratings in whole points that agree do not tell more than the points do: that of rounding is the least variance.
+  // Equal ratings in whole points hide smaller differences. The variance is at least that of rounding.
   const variance = Math.max(count, values.every(Number.isInteger) ? 1 / 12 : 0)
   const half = studentT(values.length - 1) * Math.sqrt(variance / values.length)
   return { low: centre - half, high: centre + half }
 }
 
-/** A score cannot leave the scale of the answers. */
+/** Limits an interval to the scale of the answers. */
 function onScale(interval: Interval | null): Interval | null {
   return interval && { low: Math.max(interval.low, lowestPoint), high: Math.min(interval.high, highestPoint) }
 }

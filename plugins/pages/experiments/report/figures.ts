@@ -1,5 +1,5 @@
-// Pictures of the report, as SVG without a size of its own: places along the width are percentages, so that letters are as
-// large on a phone as on paper. Each has a title and a description; the numbers stand in a table beside it. Pure.
+// Figures of the report, as SVG without a fixed size. Horizontal positions are percentages, so text has the same size on phones
+// and on paper. Each figure has a title and a description; a table beside it has the numbers. Pure.
 import { type Html, html, noHtml } from "#core"
 import type { IntervalRow } from "./columns.ts"
 
@@ -7,16 +7,16 @@ export interface Described {
   /** Unique in the document. */
   readonly id: string
   readonly title: string
-  /** What is to be seen, for those who cannot. */
+  /** Text alternative of the figure. */
   readonly description: string
 }
 
 export interface Axis {
   readonly format: (value: number) => string
-  /** Values that are always in the picture. */
+  /** Values always in the figure. */
   readonly from?: number
   readonly to?: number
-  /** A value with a line of its own, such as one half. */
+  /** A value with its own line, such as one half. */
   readonly mark?: number
 }
 
@@ -26,7 +26,7 @@ const axisHeight = 28
 /** Percent of the width left free on both sides, for labels of the axis. */
 const margin = 6
 
-/** A dot with its interval for each row. */
+/** Draws a dot with its interval for each row. */
 export function intervalFigure(of: Described, rows: readonly IntervalRow[], { format, from, to, mark }: Axis): Html {
   const scale = scaleOf([...rows.flatMap(({ value, low, high }) => [value, low, high]), from, to, mark])
   const height = rows.length * rowHeight + axisHeight
@@ -59,10 +59,10 @@ export interface Sequence {
 }
 
 const plotHeight = 220
-/** Letters stand beside the plot, on its left. */
+/** Text is to the left of the plot. */
 const plotLeft = 14
 
-/** A line with its band for each sequence. `formatAt` writes a place on the time axis. */
+/** Draws a line with its band for each sequence. `formatAt` formats a place on the time axis. */
 export function sequenceFigure(
   of: Described,
   sequences: readonly Sequence[],
@@ -107,7 +107,7 @@ export interface FunnelRow {
 
 const stepHeight = 26
 
-/** For each row its steps as bars, of the widest of all. */
+/** Draws each row's steps as bars, relative to the largest step. */
 export function funnelFigure(of: Described, rows: readonly FunnelRow[]): Html {
   const most = Math.max(1, ...rows.flatMap(({ steps }) => steps.map(({ count }) => count)))
   let top = 0
@@ -125,7 +125,7 @@ export function funnelFigure(of: Described, rows: readonly FunnelRow[]): Html {
   return svg(of, top, html`${parts}`)
 }
 
-/** Colours and dashes of the style sheet: neighbours differ in both, for those who see no colours. */
+/** Colours and dashes of the style sheet. Neighbours differ in both, for readers who cannot distinguish colours. */
 const colours = 6
 const dashes = 4
 
@@ -137,18 +137,18 @@ ${content}
 </svg>`
 }
 
-/** What fits into 320 pixels; the whole stands in the table. */
+/** Shortens a label to fit 320 pixels. The table has the full text. */
 function short(label: string): string {
   return label.length > maxLabel ? `${label.slice(0, maxLabel - 1)}…` : label
 }
 
 interface Scale {
   readonly ticks: readonly number[]
-  /** Where a value stands between the first tick and the last, 0 to 1. */
+  /** Returns the position of a value between the first and the last tick, 0 to 1. */
   share(value: number): number
 }
 
-/** Four to six round numbers that hold all values. */
+/** Returns a scale of four to six round numbers that covers all values. */
 function scaleOf(values: readonly (number | null | undefined)[]): Scale {
   const numbers = values.filter((value): value is number => typeof value === "number" && Number.isFinite(value))
   const [low, high] = numbers.length === 0 ? [0, 1] : [Math.min(...numbers), Math.max(...numbers)]

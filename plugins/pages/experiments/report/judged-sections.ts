@@ -1,4 +1,4 @@
-// What the newest tournament says, fitted again from its comparisons on the ledger, corrections included. Pure.
+// Results of the newest tournament, fitted again from its comparisons on the ledger with corrections. Pure.
 
 import { comparisonOf } from "../judges/predictions.ts"
 import { type CountedObservation, newest } from "../ledger.ts"
@@ -7,7 +7,7 @@ import { fitStrengths } from "../statistics/ranking/fit.ts"
 import type { Merge } from "../tournament/clusters.ts"
 import { type Round, roundOf, type Seat, tournamentResult } from "../tournament/result.ts"
 
-/** What a tournament's end says beside its comparisons. */
+/** Settings and results in a tournament's final observation. */
 interface End {
   readonly criteria: string
   readonly alpha: number
@@ -18,7 +18,7 @@ interface End {
   readonly note: string
 }
 
-/** Undefined without a tournament that ended. */
+/** Returns undefined without a finished tournament. */
 export function tournamentSection(observations: readonly CountedObservation[]) {
   const ends = observations.filter(({ kind, details }) => kind === "decision_check" && details["method"] === "tournament")
   const end = newest(ends)
@@ -51,7 +51,7 @@ export function tournamentSection(observations: readonly CountedObservation[]) {
   }
 }
 
-/** A corrected value is of the variant that is named first. */
+/** A corrected value belongs to the variant in `variant_key`. */
 function correctedRound(observation: CountedObservation): Round {
   const round = roundOf(observation)
   if (!observation.corrected || observation.value === null) return round
@@ -63,9 +63,9 @@ function viewsIn({ shown }: CountedObservation["details"]): unknown[] {
   return Object.values((shown ?? {}) as Record<string, { readonly text_from?: string }>).map(({ text_from }) => text_from)
 }
 
-// What the newest panel says, read from its cells on the ledger, corrections included. Pure.
+// Results of the newest panel, from its cells on the ledger with corrections. Pure.
 
-/** Undefined without a panel that ended. */
+/** Returns undefined without a finished panel. */
 export function panelSection(observations: readonly CountedObservation[]) {
   const ends = observations.filter(isPanelCheck)
   const end = newest(ends)
@@ -90,7 +90,7 @@ export function panelSection(observations: readonly CountedObservation[]) {
 
 type TextsFrom = "browser" | "html" | "mixed" | "unknown"
 
-/** What the pages' texts were read from, over all records. */
+/** Returns the common source of the pages' texts. */
 function textsFrom(views: readonly unknown[]): TextsFrom {
   const sources = [...new Set(views.filter((source) => source === "browser" || source === "html"))]
   return sources.length > 1 ? "mixed" : ((sources[0] as TextsFrom | undefined) ?? "unknown")

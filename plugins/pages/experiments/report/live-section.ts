@@ -1,11 +1,11 @@
-// What visitors did, for the report: counted now, or as the ledger has it. Pure.
+// Visitors' results for the report: counted now, or from the ledger. Pure.
 import type { ExperimentVariant } from "../collections.ts"
 import { type CountedObservation, newest } from "../ledger.ts"
 import { conversionJudge } from "../live/record.ts"
 import type { LiveEvidence } from "../live/resource.ts"
 import type { LiveSection } from "./resource.ts"
 
-/** Undefined of an experiment that was never started. */
+/** Returns undefined for an experiment that was never started. */
 export function countedSection({ verdict, as_of, sample_ratio, variants, guardrails, series }: LiveEvidence): LiveSection | undefined {
   if (verdict.outcome === "not_started") return undefined
   return {
@@ -21,7 +21,7 @@ export function countedSection({ verdict, as_of, sample_ratio, variants, guardra
   }
 }
 
-/** Undefined without observations of visitors. The series has a point for each time that they were recorded. */
+/** Returns undefined without observations of visitors. The series has one point per recording. */
 export function recordedSection(
   observations: readonly CountedObservation[],
   variants: readonly ExperimentVariant[],

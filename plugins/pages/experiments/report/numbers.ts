@@ -1,12 +1,12 @@
-// Numbers and times as the report writes them, on the exported page and in the console.
+// Number and time formats of the report, for the exported page and the console.
 
-/** As many digits as a share has to tell: 12.5%, 3.4%, 0.28%. */
+/** Formats a share with its significant digits: 12.5%, 3.4%, 0.28%. */
 export function percentText(share: number): string {
   const percent = share * 100
   return `${percent.toFixed(Math.abs(percent) >= 1 || percent === 0 ? 1 : 2)}%`
 }
 
-/** Of an axis, whose steps are round. */
+/** Formats a tick of an axis with round steps. */
 export function percentTick(share: number): string {
   return `${Number((share * 100).toPrecision(4))}%`
 }
@@ -16,7 +16,7 @@ export function strengthText(value: number): string {
   return (text === "-0.00" ? "0.00" : text).replace("-", "−")
 }
 
-/** Text of a value; a dash without one. */
+/** Returns the text of a value, or a dash without a value. */
 export function orDash<T>(value: T | null | undefined, write: (value: T) => string = String): string {
   return value === null || value === undefined ? "–" : write(value)
 }
@@ -29,7 +29,7 @@ export function intervalText(low: number | null | undefined, high: number | null
   return orDash(low, (from) => orDash(high, (to) => `${write(from)} to ${write(to)}`))
 }
 
-/** UTC. */
+/** In UTC. */
 export function timeText(at: string): string {
   return `${at.slice(0, 10)} ${at.slice(11, 16)} UTC`
 }

@@ -1,4 +1,4 @@
-// The report as one HTML document. It contains its style, and has no script or external address.
+// The report as one HTML document with its own style, without scripts or external addresses.
 import { createHash } from "node:crypto"
 import { Html, html, noHtml } from "#core"
 import {
@@ -22,7 +22,7 @@ import { style } from "./style.ts"
 
 const policy = `default-src 'none'; style-src 'sha256-${createHash("sha256").update(style).digest("base64")}'; base-uri 'none'; form-action 'none'`
 
-/** The one text that is not escaped: the policy holds its digest. */
+/** The only unescaped text: the policy contains its digest. */
 const ownStyle = new Html(style)
 
 export function reportPage(report: Report): string {
@@ -142,7 +142,7 @@ ${table("Rates of all visitors so far, with their intervals.", columns, thinned(
 
 const maxRows = 14
 
-/** Evenly spaced, the last one always. */
+/** Returns evenly spaced items, always including the last item. */
 function thinned<T>(all: readonly T[]): T[] {
   const step = Math.ceil(all.length / maxRows)
   return all.filter((_, place) => (all.length - 1 - place) % step === 0)
@@ -191,7 +191,7 @@ function quoted(variant: string, text: string, by = ""): Html {
   return html`<blockquote><p class="quiet"><bdi>${variant}</bdi>${by === "" ? "" : ` · ${by}`}</p><p dir="auto">${text}</p></blockquote>`
 }
 
-/** Tables of the report: the first column names the row. */
+/** Renders a table of the report. The first column is the row's header. */
 function table<T>(caption: string, columns: readonly Column<T>[], rows: readonly T[]): Html {
   const heads = columns.map(({ title, isNumber }) => html`<th scope="col"${isNumber ? numeric : plain}><bdi>${title}</bdi></th>`)
   const body = rows.map((row) => {

@@ -1,5 +1,5 @@
-// All evidence on an experiment side by side, from the ledger alone: panel and tournament are fitted again from their
-// observations, so that the same ledger gives the same report. Pure.
+// Report of all evidence on an experiment, from the ledger alone. Panel and tournament are fitted again from their observations,
+// so the same ledger produces the same report. Pure.
 import type { StoredExperiment, StoredObservation } from "../collections.ts"
 import { ExperimentResource } from "../experiment.ts"
 import { counted } from "../ledger.ts"
@@ -7,7 +7,7 @@ import { panelSection, tournamentSection } from "./judged-sections.ts"
 import { recordedSection } from "./live-section.ts"
 import type { LiveSection, Report } from "./resource.ts"
 
-/** `observations`: the whole ledger of the experiment. `seen`: visitors counted now, in place of those that the ledger has. */
+/** `observations`: the experiment's whole ledger. `section`: visitors counted now, instead of those on the ledger. */
 export function reportOf(experiment: StoredExperiment, observations: readonly StoredObservation[], section?: LiveSection): Report {
   const inOrder = [...observations].sort((left, right) => (isBefore(left, right) ? -1 : 1))
   const counting = counted(inOrder)

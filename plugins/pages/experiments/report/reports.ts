@@ -1,4 +1,4 @@
-// Reads what a report is made of: the experiment's ledger and, while it runs, its visitors.
+// Reads the data of a report: the experiment's ledger and, while it runs, its visitors.
 import { AppError, type Deps, Store, token } from "#core"
 import { ObservationCollection, type StoredExperiment, type StoredObservation } from "../collections.ts"
 import { Experiments } from "../experiment.ts"
@@ -17,7 +17,7 @@ export const Reports = token<Reports>("Reports")
 export const reportsNeeds = { store: Store, experiments: Experiments, live: LiveEvidenceReader }
 
 export function createReports({ store, experiments, live }: Deps<typeof reportsNeeds>): Reports {
-  /** Undefined where visitors cannot be counted now: the report then has what the ledger has of them. */
+  /** Returns undefined if visitors cannot be counted now. The report then uses the ledger's counts. */
   async function seenNow(organization: string, experiment: StoredExperiment, signal: AbortSignal): Promise<LiveSection | undefined> {
     if (experiment.status !== "running") return undefined
     try {

@@ -1,4 +1,4 @@
-// A report as callers see it: all evidence on an experiment side by side, read from its ledger.
+// Report for callers: all evidence on an experiment, read from its ledger.
 import { z } from "zod"
 import { Timestamp, Uuid } from "#core"
 import { ExperimentResource } from "../experiment.ts"

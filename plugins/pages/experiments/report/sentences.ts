@@ -1,11 +1,11 @@
-// Sentences of the report that the exported page and the console share.
+// Sentences of the report, shared by the exported page and the console.
 import { percentText, plural } from "./numbers.ts"
 import type { LiveSection, Report } from "./resource.ts"
 
 type Panel = NonNullable<Report["panel"]>
 type Tournament = NonNullable<Report["tournament"]>
 
-/** A verdict or a cause in words. */
+/** Returns a verdict or a cause as words. */
 export function words(name: string): string {
   return name.replaceAll("_", " ")
 }

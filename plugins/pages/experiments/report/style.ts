@@ -1,4 +1,4 @@
-// The report's looks: light and dark by the reader's choice, black on white on paper, from 320 pixels up.
+// Style of the report: light or dark by the reader's preference, black on white on paper, from 320 pixels up.
 
 export const style = `
 :root {

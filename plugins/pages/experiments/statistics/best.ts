@@ -1,5 +1,5 @@
-// How likely each of several rates is the greatest, given a Beta distribution of each; by numeric integration, and so the same
-// each time. Pure.
+// Probability of each of several rates to be the greatest, from Beta distributions. Uses numeric integration, so results are
+// reproducible. Pure.
 import { logBeta } from "./distributions.ts"
 
 export interface BetaDistribution {
@@ -7,13 +7,13 @@ export interface BetaDistribution {
   readonly b: number
 }
 
-/** Of each distribution, on either side of its middle. */
+/** Points per distribution, on either side of its centre. */
 const pointsEach = 250
-/** Standard deviations that they reach over: more for a few observations, whose logit has a long tail. */
+/** Range of the points in standard deviations. With few observations the logit has a long tail and needs more. */
 const reach = { many: 10, few: 40 }
 const fewObservations = 5
 
-/** In the order given; they add up to 1. */
+/** Returns probabilities in input order, with a sum of 1. */
 export function chancesOfBest(rates: readonly BetaDistribution[]): number[] {
   const points = logits(rates)
   const masses = rates.map((rate) => massesOf(rate, points))
@@ -31,7 +31,7 @@ export function chancesOfBest(rates: readonly BetaDistribution[]): number[] {
   return raw.map((value) => (total > 0 ? value / total : 1 / rates.length))
 }
 
-/** Where any of the distributions is, close together where one is narrow. Rates are mostly small, so it is their logits. */
+/** Returns points in the range of any distribution, dense near narrow distributions. Uses logits, since most rates are small. */
 function logits(rates: readonly BetaDistribution[]): Float64Array {
   const all = rates.flatMap(({ a, b }) => {
     const step = (Math.sqrt(1 / a + 1 / b) * (Math.min(a, b) < fewObservations ? reach.few : reach.many)) / pointsEach
@@ -40,19 +40,19 @@ function logits(rates: readonly BetaDistribution[]): Float64Array {
   return Float64Array.from(new Set(all)).sort()
 }
 
-/** How much of the distribution falls to each point. */
+/** Returns the mass of the distribution at each point. */
 function massesOf({ a, b }: BetaDistribution, points: Float64Array): Float64Array {
   const scale = logBeta(a, b)
   const masses = points.map((logit, at) => {
     const width = ((points[at + 1] ?? logit) - (points[at - 1] ?? logit)) / 2
-    // The density of the logit, without loss where the rate is close to 0 or 1.
+    // Density of the logit, without loss of precision if the rate is close to 0 or 1.
     return width * Math.exp(-a * Math.log1p(Math.exp(-logit)) - b * Math.log1p(Math.exp(logit)) - scale)
   })
   const total = masses.reduce((sum, mass) => sum + mass, 0)
   return total > 0 ? masses.map((mass) => mass / total) : masses
 }
 
-/** Half of a point's own counts as below it. */
+/** Half of a point's own mass counts as below it. */
 function cumulated(masses: Float64Array): Float64Array {
   let sum = 0
   return masses.map((mass) => {

@@ -1,22 +1,22 @@
-// What two rates differ by, valid at all times at once and with weights that change. Each visitor is worth the inverse of the
-// chance of the variant that they got, less what was to be expected anyway; the mean of that is the difference with any
-// weights, as long as they were settled before the visitor came. Against each hypothesis one bets on it with all stakes at
-// once: the capital is a martingale where it is true, exact for any sample size (Waudby-Smith and Ramdas, arXiv 2010.09686;
-// for changing weights Waudby-Smith, Wu, Ramdas, Karampatziakis and Mineiro, arXiv 2210.10768). Pure.
+// Difference of two rates, valid at all times and with changing weights. Each visitor counts with the inverse probability of
+// their variant, less the expected rate. The mean is the difference for any weights fixed before the visitor arrived. A bet
+// against each hypothesis uses all stakes at once. Its capital is a martingale under the hypothesis, exact for any sample size
+// (Waudby-Smith and Ramdas, arXiv 2010.09686; for changing weights Waudby-Smith, Wu, Ramdas, Karampatziakis and Mineiro, arXiv
+// 2210.10768). Pure.
 import { logSumExp } from "./distributions.ts"
 import { edge, type Interval, type Successes } from "./rate.ts"
 
-/** Visitors of the two for whom the same chance and the same expectation held. */
+/** Visitors of the two variants with the same probability and the same expected rate. */
 export interface ContrastGroup {
-  /** Chance of the variant where it is one of the two. */
+  /** Probability of the variant among the two. */
   readonly share: number
-  /** The rate that was expected of both before the first of these visitors. */
+  /** Expected rate of both, fixed before the first of these visitors. */
   readonly expected: number
   readonly variant: Successes
   readonly control: Successes
 }
 
-/** That the variant's rate is `ratio` times the control's and `difference` more. */
+/** Hypothesis: the variant's rate is `ratio` times the control's plus `difference`. */
 interface Hypothesis {
   readonly ratio: number
   readonly difference: number
@@ -27,7 +27,7 @@ const equal: Hypothesis = { ratio: 1, difference: 0 }
 const maxRatio = 1e6
 const maxFactor = 1e6
 
-/** The logarithm of the capital of each bet, first those on more, then those on less. */
+/** Returns the logarithm of each bet's capital: first bets on more, then bets on less. */
 function capitals(groups: readonly ContrastGroup[], { ratio, difference }: Hypothesis): Float64Array {
   const result = new Float64Array(stakes.length * 2)
   for (const { share, expected, variant, control } of groups) {
@@ -49,12 +49,12 @@ function capitals(groups: readonly ContrastGroup[], { ratio, difference }: Hypot
   return result
 }
 
-/** The logarithm of the evidence against a hypothesis; against equal rates unless one is given. */
+/** Returns the logarithm of the evidence against a hypothesis. Default: equal rates. */
 export function contrastEvidence(groups: readonly ContrastGroup[], hypothesis: Hypothesis = equal): number {
   return logSumExp(capitals(groups, hypothesis)) - Math.log(stakes.length * 2)
 }
 
-/** Rates as they would be if the weights had never changed; undefined without visitors of both. */
+/** Returns the rates under constant weights; undefined without visitors of both. */
 export function weightedRates(groups: readonly ContrastGroup[]): { readonly variant: number; readonly control: number } | undefined {
   const sums = { variant: 0, variantAll: 0, control: 0, controlAll: 0 }
   for (const { share, variant, control } of groups) {
@@ -67,7 +67,7 @@ export function weightedRates(groups: readonly ContrastGroup[]): { readonly vari
   return { variant: sums.variant / sums.variantAll, control: sums.control / sums.controlAll }
 }
 
-/** Holds the difference of the rates at all times at once with probability 1 - alpha at least. */
+/** Contains the difference of the rates at all times with probability at least 1 - alpha. */
 export function differenceInterval(groups: readonly ContrastGroup[], alpha: number): Interval {
   const rates = weightedRates(groups)
   if (!rates) return { low: -1, high: 1 }
@@ -76,7 +76,7 @@ export function differenceInterval(groups: readonly ContrastGroup[], alpha: numb
   return { low: isOut(-1) ? edge(observed, -1, isOut) : -1, high: isOut(1) ? edge(observed, 1, isOut) : 1 }
 }
 
-/** The same of the variant's rate divided by the control's; `high` is Infinity where nothing bounds it. */
+/** The same for the ratio of the variant's rate to the control's. `high` is Infinity if the ratio is unbounded. */
 export function ratioInterval(groups: readonly ContrastGroup[], alpha: number): Interval {
   const rates = weightedRates(groups)
   if (!rates) return { low: 0, high: Number.POSITIVE_INFINITY }
@@ -90,7 +90,7 @@ export function ratioInterval(groups: readonly ContrastGroup[], alpha: number): 
   }
 }
 
-/** How many times as many visitors as there were it takes to tell the two apart, if they go on as before; Infinity: never so. */
+/** Returns the factor by which visitors must grow to distinguish the two at the current trend; Infinity: no number suffices. */
 export function factorToDecision(groups: readonly ContrastGroup[], alpha: number): number {
   const wealth = capitals(groups, equal)
   const bound = -Math.log(alpha) + Math.log(wealth.length)

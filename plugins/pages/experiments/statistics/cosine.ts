@@ -1,4 +1,4 @@
-// How alike two vectors point: 1 for the same direction, 0 for none in common or a vector without length.
+// Cosine similarity of two vectors: 1 for the same direction, 0 for orthogonal vectors or a zero vector.
 export function cosine(first: readonly number[], second: readonly number[]): number {
   let [dot, ofOne, ofOther] = [0, 0, 0]
   for (const [place, a] of first.entries()) {

@@ -27,20 +27,20 @@ export function logSumExp(values: ArrayLike<number>): number {
   return max + Math.log(sum)
 }
 
-// What a test with one look at its end takes: the plan that a stop is compared with. The usual normal approximation for two
-// rates, with the level shared among the comparisons with the control. Pure.
+// Sample size of a test with a single look at its end, for comparison with a stop. Uses the normal approximation for two rates.
+// The level is shared by the comparisons with the control. Pure.
 
 interface FixedHorizonPlan {
   readonly baselineRate: number
-  /** The smallest difference that it is to find, as a share of the baseline. */
+  /** The smallest detectable difference, relative to the baseline. */
   readonly relativeEffect: number
   readonly alpha: number
   readonly power: number
-  /** Of visitors, the control first. */
+  /** Shares of visitors, the control first. */
   readonly shares: readonly number[]
 }
 
-/** Visitors of all variants together; undefined where no number of them would do. */
+/** Returns the visitors of all variants in total; undefined if no number suffices. */
 export function fixedHorizonVisitors({ baselineRate, relativeEffect, alpha, power, shares }: FixedHorizonPlan): number | undefined {
   const [control = 0, ...others] = shares
   const changed = baselineRate * (1 + relativeEffect)

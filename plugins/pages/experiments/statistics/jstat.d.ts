@@ -1,4 +1,4 @@
-// Types of the functions of jstat in use: the package brings none.
+// Types of the jstat functions in use. The package has no types.
 declare module "jstat" {
   interface Distributions {
     gammaln(x: number): number

@@ -1,9 +1,9 @@
-// A confidence sequence for a quantile, from a histogram. Of a true quantile the number of values at or below it is that of
-// successes at its level, so the ranks that the mixture of rate.ts does not refute hold it at all times at once (Howard and
-// Ramdas, arXiv 1906.09712). Bounds are edges of bins, taken outwards. Pure.
+// A confidence sequence for a quantile, from a histogram. At a true quantile, the number of values at or below it is a number of
+// successes at its level. So the ranks not refuted by the mixture of rate.ts contain it at all times (Howard and Ramdas, arXiv
+// 1906.09712). Bounds are the outer edges of bins. Pure.
 import { edge, type Interval, rateEvidence } from "./rate.ts"
 
-/** Values of a bin lie from `from` up to `to`. Bins are in order, and do not overlap. */
+/** A bin contains values from `from` up to `to`. Bins are ordered and do not overlap. */
 export interface Bin {
   readonly from: number
   readonly to: number
@@ -12,7 +12,7 @@ export interface Bin {
 
 export interface QuantileEstimate extends Interval {
   readonly n: number
-  /** The middle of its bin; undefined without values. */
+  /** Centre of the quantile's bin; undefined without values. */
   readonly value: number | undefined
 }
 
@@ -34,7 +34,7 @@ export function quantileInterval(bins: readonly Bin[], level: number, alpha: num
   }
 }
 
-/** That of the value of this rank, the first being 1. */
+/** Returns the bin with the value of this rank. Ranks start at 1. */
 function binAt(bins: readonly Bin[], rank: number): Bin | undefined {
   let below = 0
   for (const bin of bins) {

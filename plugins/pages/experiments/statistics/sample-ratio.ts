@@ -1,21 +1,21 @@
-// Whether visitors fall to the variants as the weights say: a multinomial test that may be looked at from the first visitor on
-// and after each further one. The evidence is the mean of two mixtures of likelihood ratios, each a martingale where the
-// weights are kept: over Dirichlet priors around the weights (Lindon and Malek, "Anytime-valid inference for multinomial
-// count data", arXiv 2011.03567), beginning again with each time of constant weights; and over tilts of one variant that go through all
-// of these times. By Ville's inequality it reaches 1/alpha with probability alpha at most. Pure.
+// Tests whether the split of visitors matches the weights: a multinomial test, valid at every look from the first visitor on. The
+// evidence is the mean of two mixtures of likelihood ratios. Each is a martingale under the weights. The first mixture is over
+// Dirichlet priors around the weights and restarts with each period of constant weights (Lindon and Malek, "Anytime-valid
+// inference for multinomial count data", arXiv 2011.03567). The second is over tilts of one variant across all periods. By
+// Ville's inequality the evidence reaches 1/alpha with probability at most alpha. Pure.
 import { logGamma, logSumExp } from "./distributions.ts"
 
-/** Visitors by variant in a time of constant weights, and the shares that were wanted; these add up to 1. */
+/** Visitors by variant in a period of constant weights, and the intended shares. The shares add up to 1. */
 export interface RatioSegment {
   readonly counts: readonly number[]
   readonly shares: readonly number[]
 }
 
-/** Of the Dirichlet priors: the larger, the smaller the deviations that are looked for. */
+/** Concentrations of the Dirichlet priors. Larger values detect smaller deviations. */
 const concentrations = [10, 100, 1_000, 10_000]
 const tilts = [0.64, 0.32, 0.16, 0.08, 0.04, 0.02, 0.01].flatMap((tilt) => [tilt, -tilt])
 
-/** The logarithm of the evidence against the weights. */
+/** Returns the logarithm of the evidence against the weights. */
 export function ratioEvidence(segments: readonly RatioSegment[]): number {
   const reachableSegments = segments.map(reachable)
   const dirichlet = concentrations.map((scale) => reachableSegments.reduce((sum, segment) => sum + dirichletEvidence(segment, scale), 0))
@@ -28,7 +28,7 @@ function mean(logarithms: readonly number[]): number {
   return logarithms.length === 0 ? 0 : logSumExp(logarithms) - Math.log(logarithms.length)
 }
 
-/** A variant without a weight has visitors from before only: those say nothing of the others' shares. */
+/** Drops visitors of variants without a weight. They come from earlier periods and say nothing about the other shares. */
 function reachable({ counts, shares }: RatioSegment): RatioSegment {
   return { shares, counts: counts.map((count, place) => ((shares[place] ?? 0) > 0 ? count : 0)) }
 }

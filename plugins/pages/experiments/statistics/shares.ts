@@ -1,31 +1,31 @@
-// Shares with their intervals, where what was counted comes in clusters: rounds of one pair of pages resemble each other, and
-// say less than as many of different pairs. Pure.
+// Shares with intervals for clustered counts. Rounds of one pair of pages resemble each other, so they carry less information
+// than rounds of different pairs. Pure.
 import { studentT } from "./distributions.ts"
 
-/** What was counted of one cluster. */
+/** Counts of one cluster. */
 export interface Cluster {
-  /** How often it was so; halves are allowed. */
+  /** Number of hits; halves are allowed. */
   readonly hits: number
-  /** Of how many. */
+  /** Number of trials. */
   readonly of: number
 }
 
 export interface Share {
-  /** Null where nothing was counted. */
+  /** Null without counts. */
   readonly value: number | null
-  /** 95 % interval: from 0 to 1 where nothing was counted. */
+  /** 95 % interval; from 0 to 1 without counts. */
   readonly low: number
   readonly high: number
   readonly n: number
-  /** Fewer than 30: the figure says little. */
+  /** Fewer than 30: the figure is unreliable. */
   readonly too_few: boolean
 }
 
 const enough = 30
 
 /**
- * Wilson's interval with as many observations as the clusters are worth (Kish's effective sample size), and Student's quantile
- * for that many clusters. Clusters that do not differ at all count as one observation each.
+ * Wilson's interval with the clusters' effective sample size (Kish), and Student's quantile for that many clusters. Identical
+ * clusters count as one observation each.
  */
 export function shareOf(clusters: readonly Cluster[]): Share {
   const counted = clusters.filter(({ of }) => of > 0)

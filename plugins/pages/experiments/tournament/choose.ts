@@ -1,4 +1,4 @@
-// Which pair to judge next: the one whose verdict is expected to reduce the ranking's uncertainty most. Pure.
+// Chooses the next pair: the one whose verdict should reduce the ranking's uncertainty most. Pure.
 import { type FittedStrengths, standardErrorOfDifference } from "../statistics/ranking/fit.ts"
 import type { Standing } from "./stop.ts"
 
@@ -8,9 +8,9 @@ export interface ChosenPair {
 }
 
 /**
- * The expected gain of a verdict, up to terms of higher order, is log(1 + p q Var(d)): how uncertain the difference is, and how
- * open its outcome (the determinant of the information, after MacKay 1992). Every other time the first pair is one that the
- * leader's proof lacks. Best first; each key in at most one of the pairs, so that they can be judged at once.
+ * Returns pairs, best first. Each key is in at most one pair, so the pairs can be judged in parallel. The expected gain of a
+ * verdict, up to higher-order terms, is log(1 + p q Var(d)): the uncertainty of the difference and of its outcome (determinant of
+ * the information, after MacKay 1992). In every other round, the first pair is one missing from the leader's proof.
  */
 export function choosePairs(
   fitted: FittedStrengths,

@@ -1,4 +1,4 @@
-// Variants that read the same are judged once: comparing a page with its copy decides nothing.
+// Merges variants with the same text before the judging: comparing a page with its copy decides nothing.
 import { AppError } from "#core"
 
 import type { Models } from "../../../agents/models/index.ts"
@@ -17,7 +17,10 @@ export interface Merge {
 const sameFrom = 0.98
 const shingleWords = 3
 
-/** By embeddings where there is a model of them and it answers, else by words. Where pictures are judged, they must be the same too. */
+/**
+ * Compares embeddings if an embedding model is available and answers, otherwise words. If images are judged, they must be equal
+ * as well.
+ */
 export async function foundMerges(
   models: Models,
   organization: string,
@@ -46,7 +49,7 @@ function sameBytes(first: Uint8Array | undefined, second: Uint8Array | undefined
   return first === second || (first !== undefined && second !== undefined && Buffer.compare(first, second) === 0)
 }
 
-/** The first of the variants that are alike stands for them; `similarity` of two texts. */
+/** The first of several equal variants represents them. `similarity`: of two texts. */
 export function mergesOf(
   texts: ReadonlyMap<string, string>,
   method: string,
@@ -65,7 +68,7 @@ export function mergesOf(
   return merges
 }
 
-/** Jaccard's index of the runs of three words. */
+/** Jaccard index of three-word shingles. */
 export function shingleSimilarity(first: string, second: string): number {
   const [a, b] = [shingles(first), shingles(second)]
   if (a.size === 0 && b.size === 0) return 1

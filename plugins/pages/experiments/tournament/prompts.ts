@@ -1,11 +1,11 @@
-// What a judge of two pages is asked. A changed text is a new version: records name the version that made them.
+// Prompts for a judge of two pages. A changed text needs a new version: records name the version of their prompt.
 import { z } from "zod"
 import type { Prompt } from "../../../agents/models/index.ts"
 
 export const kinds = ["conversion", "clarity", "trust"] as const
 export type Kind = (typeof kinds)[number]
 
-/** What "better" means for each kind of tournament. */
+/** Meaning of "better" for each kind of tournament. */
 export const criteriaOf: Readonly<Record<Kind, string>> = {
   conversion: "Which page would make more of its readers take the step that it asks for?",
   clarity: "Which page makes it clearer, and sooner, what is offered, to whom, and what to do next?",
@@ -23,13 +23,13 @@ Then name the better one, and how sure you are from 0 to 1.`,
   }
 }
 
-/** How the ledger names a model that judges by this prompt. */
+/** Returns the ledger's judge slug for a model with this prompt. */
 export function judgeSlugOf(model: string): string {
   const { name, version } = judgePrompt("")
   return `model:${model}@${name}-v${version}`
 }
 
-/** The reasoning comes first, so that the verdict follows from it. */
+/** The reasoning comes first, so the verdict follows from it. */
 export const Verdict = z.object({
   reasoning: z.string().min(1).max(6_000),
   winner: z.enum(["A", "B"]),

@@ -1,4 +1,4 @@
-// What a tournament answers: the comparisons, the ranking with its intervals, and how sure it is. Pure.
+// Result of a tournament: the comparisons, the ranking with its intervals, and its certainty. Pure.
 import type { StoredObservation } from "../collections.ts"
 import { type FittedStrengths, scoreOf, standardError } from "../statistics/ranking/fit.ts"
 import type { Merge } from "./clusters.ts"
@@ -7,15 +7,15 @@ import { boundary, currentStanding, type Judged, type StopRule } from "./stop.ts
 export interface Seat {
   readonly shown_as_a: string
   readonly shown_as_b: string
-  /** "" where it could not be judged; the reasoning then says why. */
+  /** "" if it could not be judged; the reasoning then has the cause. */
   readonly winner: string
   readonly reasoning: string
   readonly confidence: number
-  /** Millicents; 0 where the answer was kept. */
+  /** Millicents; 0 for a cached answer. */
   readonly cost: number
-  /** Whether the answer was kept from an earlier run, and so says nothing new of the judge. */
+  /** True for a cached answer of an earlier run. It contains no new information about the judge. */
   readonly kept?: boolean
-  /** The reason of the failure, where there is one. */
+  /** Reason of the failure, if any. */
   readonly failed?: string
 }
 
@@ -23,7 +23,7 @@ export interface Seat {
 export interface Round {
   readonly first: string
   readonly second: string
-  /** 1: the first won; 0: the second; 0.5: the seats disagree; null: it could not be judged. */
+  /** 1: the first won. 0: the second won. 0.5: the seats disagree. null: not judged. */
   readonly value: number | null
   readonly seats: readonly Seat[]
 }
@@ -34,7 +34,7 @@ export interface ResultArgs {
   readonly fitted: FittedStrengths
   readonly rule: StopRule
   readonly judge_slug: string
-  /** Why it ended, where that was not the ranking's doing. */
+  /** Cause of an end without a proven ranking. */
   readonly stopped: string
 }
 
@@ -66,7 +66,9 @@ export function tournamentResult({ merges, rounds, fitted, rule, judge_slug, sto
   }
 }
 
-/** A pair as one comparison, with the arguments of both seats. Its keys are empty if the verdict changed with the seats. */
+/**
+ * Returns a pair as one comparison with the arguments of both seats. Its keys are empty if the verdict changed with the seats.
+ */
 function comparisonOf({ first, second, value, seats }: Round) {
   const [winner_key, loser_key] = value === 1 ? [first, second] : value === 0 ? [second, first] : ["", ""]
   return {
@@ -80,7 +82,7 @@ function comparisonOf({ first, second, value, seats }: Round) {
   }
 }
 
-/** As the ledger has it. */
+/** Reads a round from the ledger. */
 export function roundOf({ details }: Pick<StoredObservation, "details">): Round {
   const { first, second, first_value, seats } = details as unknown as {
     first: string
@@ -91,12 +93,12 @@ export function roundOf({ details }: Pick<StoredObservation, "details">): Round 
   return { first, second, value: first_value, seats }
 }
 
-/** Rounds that came to a verdict. */
+/** Returns the rounds with a verdict. */
 export function judgedOf(rounds: readonly Round[]): Judged[] {
   return rounds.flatMap(({ first, second, value }) => (value === null ? [] : [{ first, second, value }]))
 }
 
-/** Variants whose intervals overlap share a rank; a proven leader shares its own with none. */
+/** Variants with overlapping intervals share a rank. A proven leader never shares its rank. */
 function ranked(
   fitted: FittedStrengths,
   judged: readonly Round[],
@@ -129,7 +131,7 @@ function ranked(
   })
 }
 
-/** By how much more often than every other time the page shown first wins; each pair is shown both ways, so quality cancels out. */
+/** Returns the share of wins of the page shown first. Each pair is shown in both orders, so quality cancels out. */
 function positionEffect(judged: readonly Round[]): { readonly share_of_first: number; readonly se: number } | null {
   const seats = judged.flatMap((round) => round.seats)
   if (seats.length === 0) return null

@@ -1,17 +1,17 @@
-// When a tournament is over. The standing is looked at after every round, so it needs bounds that are valid at all times at
-// once. A lead is proven by the direct comparisons of the leader with each rival: a bet against "it wins at most every other
-// time", mixed over all stakes, is an e-process, exact for any judge and any choice of pairs (Waudby-Smith and Ramdas, arXiv
-// 2010.09686). Equality is judged by an asymptotic confidence sequence of the fitted strengths (arXiv 2103.06476). Pure.
+// Decides the end of a tournament. The standing is checked after every round, so its bounds must be valid at all times. Direct
+// comparisons of the leader with each rival prove a lead. A bet against "it wins at most every other time", mixed over all
+// stakes, is an e-process, exact for any judge and any choice of pairs (Waudby-Smith and Ramdas, arXiv 2010.09686). Equality uses
+// an asymptotic confidence sequence of the fitted strengths (arXiv 2103.06476). Pure.
 import { type FittedStrengths, standardErrorOfDifference } from "../statistics/ranking/fit.ts"
 
 export interface StopRule {
-  /** Chance of naming a leader wrongly, over the whole tournament. */
+  /** Probability of a wrong leader, over the whole tournament. */
   readonly alpha: number
-  /** Win rates within this of one half are called equal; 0: never. */
+  /** Win rates within this distance of one half count as equal; 0: never. */
   readonly equalMargin: number
 }
 
-/** A pair that was judged: 1 where the first won, 0 where the second did, 0.5 where the seats disagreed. */
+/** A judged pair: 1 if the first won, 0 if the second won, 0.5 if the seats disagreed. */
 export interface Judged {
   readonly first: string
   readonly second: string
@@ -21,13 +21,13 @@ export interface Judged {
 export interface Standing {
   readonly outcome: "leader" | "equal" | "undecided"
   readonly leader: string
-  /** Rivals that the leader is not proven to beat, the strongest first. */
+  /** Rivals without a proven lead over them, strongest first. */
   readonly open: readonly string[]
-  /** About how many more rounds a decision takes, if what is seen now is the truth; 0 where the tournament is over. */
+  /** Estimated rounds to a decision if the current estimates are true; 0 if the tournament is over. */
   readonly roundsNeeded: number
 }
 
-/** Fewer say too little for an asymptotic sequence. */
+/** Fewer rounds are too few for an asymptotic sequence. */
 const minRoundsPerRival = 4
 const maxRoundsNeeded = 1_000_000
 
@@ -45,7 +45,7 @@ export function currentStanding(fitted: FittedStrengths, rounds: readonly Judged
   return { outcome: "undecided", leader, open, roundsNeeded: Math.min(roundsNeeded, maxRoundsNeeded) }
 }
 
-/** Shares of the leader in the rounds of it and a rival. */
+/** Returns the leader's shares in the rounds against a rival. */
 function directOf(rounds: readonly Judged[], leader: string, rival: string): number[] {
   return rounds.flatMap(({ first, second, value }) => {
     if (first === leader && second === rival) return [value]
@@ -53,10 +53,10 @@ function directOf(rounds: readonly Judged[], leader: string, rival: string): num
   })
 }
 
-/** Points at which the mixture over stakes is summed. */
+/** Stakes of the mixture. */
 const stakes = Array.from({ length: 200 }, (_, at) => (at + 0.5) / 200)
 
-/** What a bet on the leader has grown to; at most 1 in the mean where it wins at most every other time. */
+/** Returns the mean growth of a bet on the leader. Its expectation is at most 1 if the leader wins at most every other time. */
 export function evidence(shares: readonly number[]): number {
   let grown = 0
   for (const stake of stakes) {
@@ -67,9 +67,12 @@ export function evidence(shares: readonly number[]): number {
   return grown / stakes.length
 }
 
-/** A bet at the best stake grows by the divergence of the win rate from one half; a rate that is not above it proves nothing. */
+/**
+ * Returns the rounds to a proof. A bet at the best stake grows by the divergence of the win rate from one half. A rate at or
+ * below one half proves nothing.
+ */
 function roundsToProof(shares: readonly number[], level: number): number {
-  // One win and one loss beside what was seen: nobody wins always.
+  // Adds one win and one loss to the counts, since no variant always wins.
   const rate = (shares.reduce((sum, share) => sum + share, 0) + 1) / (shares.length + 2)
   const p = Math.max(rate, 0.51)
   const growth = p * Math.log(2 * p) + (1 - p) * Math.log(2 * (1 - p))
@@ -94,7 +97,7 @@ function isEqual(
   })
 }
 
-/** Factor of the standard error at which the asymptotic sequence stands after `t` observations; tightest at some fifty. */
+/** Factor of the standard error for the asymptotic sequence after `t` observations; tightest at about fifty. */
 export function boundary(t: number, alpha: number): number {
   const rho2 = 0.1
   const information = t * rho2 + 1

@@ -1,5 +1,5 @@
-// A tournament: pairs of variants are judged in both seats, the most telling pair first, until the leader is clear or nothing
-// more may be asked. It runs as one job that reads what it did before from the ledger, so a crash repeats no kept verdict.
+// A tournament: pairs of variants are judged in both seats, the most informative pair first, until the leader is proven or a
+// limit is reached. It runs as one job and reads its earlier rounds from the ledger, so a crash repeats no stored verdict.
 
 import { z } from "zod"
 import { Clock, type Deps, defineJob, derivedUuid, type Json, Live, Store, token, type UnitOfWork, UnitsOfWork } from "#core"
@@ -19,15 +19,15 @@ import { currentStanding, type StopRule } from "./stop.ts"
 
 export type TournamentDeps = Deps<typeof Tournament.inject>
 
-/** Pairs judged at once, each in both seats. */
+/** Pairs judged in parallel, each in both seats. */
 const pairsAtOnce = 4
 const maxAnswerTokens = 1_200
-/** Rounds that fail in a row after which a tournament ends. */
+/** A tournament ends after this many consecutive failed rounds. */
 const maxFailures = 6
-/** Askings of one seat; a malformed answer may be followed by a well-formed one. */
+/** Attempts per seat; a malformed answer may be followed by a well-formed one. */
 const maxAttempts = 3
 
-/** What is going on in one run. */
+/** State of one run. */
 interface Play {
   readonly organization: string
   readonly run: StoredRun
@@ -54,7 +54,7 @@ export class Tournament {
     this.#deps = deps
   }
 
-  /** To the end, which it stages. Throws Postponed while variants are being rendered. */
+  /** Plays the tournament and stages its end. Throws Postponed while variants are being rendered. */
   async play(work: UnitOfWork, organization: string, runId: string, rule: StopRule, signal: AbortSignal): Promise<void> {
     const { store, experiments, models } = this.#deps
     const started = await requireRun(store, organization, runId)
@@ -67,7 +67,7 @@ export class Tournament {
     this.#finish(work, playing, rule, await this.#playOn(playing, rule))
   }
 
-  /** Ends a run that failed permanently with what was judged until then. */
+  /** Ends a permanently failed run with its judged rounds. */
   async failed(work: UnitOfWork, organization: string, runId: string, rule: StopRule, error: unknown): Promise<void> {
     const { store, experiments } = this.#deps
     const run = await store.open(RunCollection, organization).get(runId)
@@ -97,7 +97,7 @@ export class Tournament {
     this.#deps.live.stage(work, organization, this.#news(play, "finished"))
   }
 
-  /** Variants that read the same are judged once. Kept before the first round, so that a retry plays the same tournament. */
+  /** Merges variants with the same text. Stored before the first round, so a retry plays the same tournament. */
   async #withMerges(
     organization: string,
     run: StoredRun,
@@ -110,7 +110,7 @@ export class Tournament {
     return { ...run, merges }
   }
 
-  /** Judges round after round; returns why it ended where that was not the ranking's doing. */
+  /** Judges rounds until the end. Returns the cause if the ranking is not proven. */
   async #playOn(play: Play, rule: StopRule): Promise<string> {
     const { run, rounds } = play
     const maxPairs = pairsAllowed(run)
@@ -140,7 +140,7 @@ export class Tournament {
     return fitStrengths(comparisons, "bradley-terry", { regularise: true, keys: playingKeys(run) })
   }
 
-  /** Rounds that an earlier try of this run kept, oldest first. */
+  /** Returns stored rounds of earlier attempts of this run, oldest first. */
   async #played(organization: string, run: StoredRun): Promise<Round[]> {
     const rounds: Round[] = []
     const filter = { experiment_id: run.experiment_id, run_id: run.id }
@@ -152,11 +152,12 @@ export class Tournament {
     return rounds
   }
 
-  /** One pair in both seats, kept on the ledger in a commit of its own. */
+  /** Judges one pair in both seats and stores the round in its own commit. */
   async #round(play: Play, { first, second }: ChosenPair, number: number): Promise<Round> {
     const { organization, run, experiment, views } = play
     const id = derivedUuid("tournament round", run.id, pairId(first, second), String(number))
-    // Which order is asked for first is drawn, or a judge that counts its calls could tell the variants by it. They are told in one order.
+    // The order of the two requests is random: a judge that counts its calls could otherwise identify the variants. The stored
+    // order is fixed.
     const orders = [
       [first, second],
       [second, first],
@@ -219,12 +220,12 @@ export class Tournament {
   }
 }
 
-/** A run stores calls of the judge, two for each pair. */
+/** Returns the number of pairs. A run stores judge calls, two per pair. */
 function pairsAllowed({ max_comparisons = 0 }: StoredRun): number {
   return Math.floor(max_comparisons / 2)
 }
 
-/** Keys that are judged. */
+/** Returns the judged keys. */
 function playingKeys(run: StoredRun): string[] {
   const merged = new Set(mergesIn(run).map(({ merged_key }) => merged_key))
   return run.variants.map(({ key }) => key).filter((key) => !merged.has(key))
@@ -234,7 +235,7 @@ function mergesIn({ merges = [] }: StoredRun): readonly Merge[] {
   return merges as unknown as readonly Merge[]
 }
 
-/** What the ledger needs of a tournament's end beside its comparisons, for all of it to be read from there. */
+/** Returns the final details for the ledger. With the comparisons, they contain the whole result. */
 function endOf(run: StoredRun, { alpha, equalMargin: equal_margin }: StopRule, result: TournamentResult): Record<string, Json> {
   const { outcome, leader_key, comparisons_to_decision, cost_millicents, note } = result
   const summary = { criteria: run.criteria ?? "", outcome, leader_key, comparisons_to_decision, cost_millicents, note }
@@ -245,28 +246,28 @@ function viewEntry(key: string, view: VariantView | undefined) {
   return view ? [[key, viewDetails(view)] as const] : []
 }
 
-/** A verdict counts where both seats agree; a flip is half a win of each; undefined seats make no round. */
+/** Returns the value of a round. Seats that disagree count as half a win each. A failed seat makes the round undecided. */
 function roundValue(first: string, seats: Round["seats"]): number | null {
   if (seats.some(({ winner }) => winner === "")) return null
   const wins = seats.filter(({ winner }) => winner === first).length
   return wins / seats.length
 }
 
-/** What the last rounds failed with, where so many did; "" otherwise. */
+/** Returns the cause of the last rounds' failures if enough of them failed; otherwise "". */
 function failuresAtEnd(rounds: readonly Round[]): string {
   const last = rounds.slice(-maxFailures)
   if (last.length < maxFailures || last.some(({ value }) => value !== null)) return ""
   return last.at(-1)?.seats.find(({ winner }) => winner === "")?.reasoning ?? ""
 }
 
-/** The job of a tournament: one for the whole of it, which a retry continues. */
+/** The job of a tournament: one for the whole tournament; a retry continues it. */
 export const TournamentToken = token<Tournament>("Tournament")
 
 export const playTournament = defineJob({
   type: "experiments.tournament",
   summary: "Judge variants in pairs until the leader is clear.",
   payload: z.strictObject({ run_id: z.string(), equal_margin: z.number(), alpha: z.number() }),
-  // 500 comparisons of a slow model, eight at once.
+  // Suffices for 500 comparisons by a slow model, eight in parallel.
   timeoutMs: 3_600_000,
   inject: { tournament: TournamentToken },
   run: ({ payload: { run_id, equal_margin, alpha }, deps, organization = "", work, signal }) =>

@@ -1,8 +1,6 @@
 // Checks the tree of a statement from json_serialize_sql. Every node must be of a known kind, and every table and function on its
-// list.
-// So the statement only reads allowed tables. WITH names are visible in the same places as in SQL, so no such name opens a
-// catalog table
-// behind it. Pure.
+// list. So the statement only reads allowed tables. WITH names are visible in the same places as in SQL, so no such name opens a
+// catalog table behind it. Pure.
 import { tableNames } from "../views.ts"
 import { allowedFunctions, allowedTableFunctions, changingCall } from "./functions.ts"
 

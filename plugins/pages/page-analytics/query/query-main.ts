@@ -1,6 +1,5 @@
 // The query process: runs one organization's SQL, with a new engine for each query. The pool starts it with an empty environment
-// and a
-// memory limit, and kills it after any failure here.
+// and a memory limit, and kills it after any failure here.
 import { flushCompileCache } from "node:module"
 import { type DuckDBConnection, DuckDBInstance, StatementType } from "@duckdb/node-api"
 import { literal } from "../event-columns.ts"

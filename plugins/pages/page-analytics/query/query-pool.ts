@@ -1,7 +1,6 @@
 // Pool of query processes. Some idle processes are ready, so queries do not wait for a start. After an organization's first
-// query,
-// a process belongs to that organization until it is idle for a while or killed. Queries take turns by organization.
-// If the queue is full, the organization with the most waiting queries is refused.
+// query, a process belongs to that organization until it is idle for a while or killed. Queries take turns by organization. If
+// the queue is full, the organization with the most waiting queries is refused.
 import { AppError, allDone } from "#core"
 import { FairLimiter, type Share } from "#core/engine"
 import type { QueryTask } from "./protocol.ts"

@@ -1,6 +1,5 @@
 // Chooses small segments to merge: eight of one day and similar size. So a row is rewritten only a few times, and a query opens
-// few
-// files. Pure.
+// few files. Pure.
 import type { Segment } from "../collections.ts"
 
 const together = 8

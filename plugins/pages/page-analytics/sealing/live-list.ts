@@ -1,7 +1,6 @@
 // Publishes the list of the copy's files for external readers. The folder also contains replaced files and files of a rebuild, so
-// a
-// reader of the whole folder would count rows twice. The list is written after each change of the live copy and before files are
-// deleted, so it never names a deleted file. A copy with lost files keeps its last list until a new copy replaces it.
+// a reader of the whole folder would count rows twice. The list is written after each change of the live copy and before files
+// are deleted, so it never names a deleted file. A copy with lost files keeps its last list until a new copy replaces it.
 import type { Copy } from "../collections.ts"
 import type { SegmentFiles } from "../segments/segment-files.ts"
 import type { CopyStore } from "./copy-store.ts"

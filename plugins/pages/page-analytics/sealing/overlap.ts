@@ -1,10 +1,7 @@
 // Rows have no commit sequence number. They are read in order of receipt, but a row received earlier may be committed later, by
-// any
-// node. So each reading starts shortly before the end of the last one, and now and then long before it. Sealed rows are skipped
-// by id
-// and version. A row written even later (by a replay or a slow queue) leaves a note in its own commit. A commit that hung longer
-// than
-// the long overlap is found by the count of its day.
+// any node. So each reading starts shortly before the end of the last one, and now and then long before it. Sealed rows are
+// skipped by id and version. A row written even later (by a replay or a slow queue) leaves a note in its own commit. A commit
+// that hung longer than the long overlap is found by the count of its day.
 
 import { type Clock, giveWay, type Ids, timestamp } from "#core"
 import type { RowWatcher } from "../../../data/datasets/index.ts"

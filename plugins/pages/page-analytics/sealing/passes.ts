@@ -1,7 +1,6 @@
 // Passes over all copies. Every few seconds the lease holder updates each copy, merges small segments and sometimes counts days.
 // A failure of one organization is logged and marks its copy; other organizations continue. If a copy's file is missing (a
-// restored
-// store, a lost folder), the copy is rebuilt from the dataset.
+// restored store, a lost folder), the copy is rebuilt from the dataset.
 import { type Clock, type Ids, type Leases, type Logger, type Store, timestamp } from "#core"
 import type { Dataset, Datasets } from "../../../data/datasets/index.ts"
 import { CopiedOrganizations, type Copy, type RowNote, SealingCollection } from "../collections.ts"

@@ -1,6 +1,5 @@
 // Replaced segments. Their files are deleted once no query can be reading them. A segment with unchanged rows stays while a
-// snapshot
-// needs it.
+// snapshot needs it.
 import { type Clock, type Store, timestamp, type UnitsOfWork } from "#core"
 import { ReportsCollection, type Segment, SegmentsCollection, type SnapshotPlace, SnapshotsCollection } from "../collections.ts"
 import type { SegmentFiles } from "../segments/segment-files.ts"

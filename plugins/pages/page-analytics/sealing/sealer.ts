@@ -1,6 +1,5 @@
 // Brings one organization's copy up to date: reads rows in order from the cursor, seals them, and rewrites segments with changed
-// or
-// deleted rows. Its memory is only a cache of the store and can be rebuilt.
+// or deleted rows. Its memory is only a cache of the store and can be rebuilt.
 import { type Clock, type Ids, timestamp } from "#core"
 import type { Dataset, Datasets, Row } from "../../../data/datasets/index.ts"
 import type { Copy, RowNote, Segment } from "../collections.ts"

@@ -1,6 +1,5 @@
 // The sealing process: converts rows to Parquet and merges Parquet files. A separate process isolates the engine's native code
-// from the
-// service and its threads from event processing. Runs only the statements in this file.
+// from the service and its threads from event processing. Runs only the statements in this file.
 
 import { rm, stat } from "node:fs/promises"
 import { flushCompileCache } from "node:module"

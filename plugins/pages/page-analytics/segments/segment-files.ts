@@ -1,8 +1,6 @@
 // Files of segments. The bucket has them by organization and day, `<organization>/page-events/day=2026-11-20/<id>.parquet`, with
-// a list of
-// the live files, so any Parquet engine can read them. Queries need them on this node's disk: a folder bucket is read in place,
-// and
-// files from S3 are cached, each file as a whole.
+// a list of the live files, so any Parquet engine can read them. Queries need them on this node's disk: a folder bucket is read
+// in place, and files from S3 are cached, each file as a whole.
 import { createWriteStream } from "node:fs"
 import { mkdir, readdir, readFile, rename, rm, stat, utimes } from "node:fs/promises"
 import { dirname, join } from "node:path"

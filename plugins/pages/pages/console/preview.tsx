@@ -1,6 +1,5 @@
 // Pictures of a page's variants, at any width. A page may contain foreign scripts, so it runs in a separate browser and never in
-// the
-// console. The console shows an image.
+// the console. The console shows an image.
 import { useSignal } from "@preact/signals"
 import { useEffect } from "preact/hooks"
 import { Answered, FilterBar, inBackground, mayCall, Nothing, Problem, query, SameAs, useAnswer, useSubmit } from "#console"

@@ -1,6 +1,5 @@
 // Response headers of pages. The sandbox gives each page its own opaque origin: no HTML can read cookies or storage of another
-// page
-// or of the console.
+// page or of the console.
 import type { PageSettings } from "../settings.ts"
 
 const permissions = ["accelerometer", "camera", "geolocation", "gyroscope", "magnetometer", "microphone", "payment", "usb"]

@@ -1,6 +1,5 @@
 // Renders pages with bounded concurrency. Each render has its own process group with a clean environment, a deadline, a memory
-// limit
-// and a filtering proxy. A page can affect only its own render.
+// limit and a filtering proxy. A page can affect only its own render.
 import { mkdtemp, readFile, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"

@@ -1,10 +1,10 @@
-// Comparisons of two keys, and their sums by pair: all that a fit needs of them.
+// Comparisons of two keys, and their sums by pair. A fit needs only the sums.
 
 export interface Comparison {
   readonly a: string
   readonly b: string
   readonly winner: "a" | "b" | "tie"
-  /** How often it came out so; a positive whole number. */
+  /** Number of equal outcomes; a positive integer. */
   readonly count: number
 }
 
@@ -18,12 +18,12 @@ export interface Pair {
 }
 
 export interface Comparisons {
-  /** In the order in which they were first named. */
+  /** In order of first mention. */
   readonly keys: readonly string[]
   readonly pairs: readonly Pair[]
 }
 
-/** `keys`: to be there also where they were not compared. */
+/** `keys`: included even without comparisons. */
 export function sumByPair(comparisons: readonly Comparison[], keys: readonly string[] = []): Comparisons {
   const places = new Map<string, number>(keys.map((key, place) => [key, place]))
   const pairs: Pair[] = []
@@ -56,8 +56,8 @@ export function sumByPair(comparisons: readonly Comparison[], keys: readonly str
 }
 
 /**
- * Whether each key won against, or tied with, one of the rest however the keys are parted in two. Only then do the most likely
- * strengths exist (Ford 1957); an unbeaten key has no finite one.
+ * Returns true if, for every split of the keys in two, each part won or tied against the other. Only then do finite most likely
+ * strengths exist (Ford 1957).
  */
 export function isStronglyConnected({ keys, pairs }: Comparisons): boolean {
   const better: number[][] = keys.map(() => [])

@@ -1,24 +1,27 @@
-// A ranking of what was compared in pairs: strengths with their standard errors, expected win rates and ranks.
+// Ranks keys from pairwise comparisons: strengths with standard errors, expected win rates and ranks.
 import { inverse, Matrix } from "ml-matrix"
 import { type Comparison, type Comparisons, sumByPair } from "./comparisons.ts"
 import { type Fitting, type RankingModel, type Strengths, strengthsOf } from "./strengths.ts"
 
 export interface Ranked {
   readonly key: string
-  /** Log-strength, centred: the mean of all is 0. */
+  /** Log-strength, centred: the mean over all keys is 0. */
   readonly strength: number
-  /** Standard error of the strength: robust (sandwich), so that it holds where the model does not; where regularised, the model's. */
+  /**
+   * Standard error of the strength. Robust (sandwich), so it is valid even if the model is wrong. For regularised fits, the
+   * model's own error.
+   */
   readonly se: number
-  /** Expected win rate against the rest, each met equally often; a tie is half a win. */
+  /** Expected win rate against the others, each met equally often. A tie is half a win. */
   readonly score: number
-  /** From 1; equal strengths share one. */
+  /** Starts at 1; equal strengths share a rank. */
   readonly rank: number
 }
 
 export interface Fit {
-  /** The strongest first. */
+  /** Strongest first. */
   readonly ranking: readonly Ranked[]
-  /** Davidson's v: between equals, odds of a tie are v to 2. Only in that model, and where there are ties. */
+  /** Davidson's v: between equals, the odds of a tie are v to 2. Only in that model, and only with ties. */
   readonly tie_parameter?: number
   /** See `Strengths.regularised`. */
   readonly regularised: boolean
@@ -26,16 +29,16 @@ export interface Fit {
   readonly iterations: number
 }
 
-/** Strengths with the covariance of their errors, both of the centred strengths and by the keys' places. */
+/** Centred strengths and the covariance of their errors, both by the keys' places. */
 export interface FittedStrengths extends Strengths {
   readonly keys: readonly string[]
   readonly covariance: Matrix
 }
 
-/** Strengths closer than this are equal: what the iteration leaves open. */
+/** Strengths closer than this are equal. The iteration's precision is lower. */
 const equalWithin = 1e-8
 
-/** At least one comparison, each of two keys. */
+/** Requires at least one comparison, each of two different keys. */
 export function fitRanking(comparisons: readonly Comparison[], model: RankingModel): Fit {
   const fitted = fitStrengths(comparisons, model)
   const sorted = fitted.keys
@@ -61,7 +64,7 @@ export function standardError({ covariance }: FittedStrengths, place: number): n
   return Math.sqrt(Math.max(0, covariance.get(place, place)))
 }
 
-/** Of the difference of two strengths. */
+/** Returns the standard error of the difference of two strengths. */
 export function standardErrorOfDifference({ covariance }: FittedStrengths, first: number, second: number): number {
   return Math.sqrt(Math.max(0, covariance.get(first, first) + covariance.get(second, second) - 2 * covariance.get(first, second)))
 }
@@ -82,9 +85,9 @@ function chancesOf(difference: number, v: number): { readonly win: number; reado
 }
 
 /**
- * Sandwich covariance (Huber 1967; White 1982) of the centred strengths: the inverse of the information, around the sum of the
- * squared scores of the single comparisons. The models are exponential families in half-wins and ties, so that the information
- * is the covariance of these. Davidson's tie parameter is one more parameter, by its logarithm.
+ * Returns the sandwich covariance (Huber 1967; White 1982) of the centred strengths: the inverse information around the sum of
+ * squared scores of the single comparisons. The models are exponential families in half-wins and ties, so their covariance is the
+ * information. Davidson's tie parameter adds one parameter, its logarithm.
  */
 function covarianceOf({ keys, pairs }: Comparisons, { strengths, tieParameter: v, regularised, centre }: Strengths): Matrix {
   const size = keys.length + (v > 0 ? 1 : 0)
@@ -107,16 +110,16 @@ function covarianceOf({ keys, pairs }: Comparisons, { strengths, tieParameter: v
   for (const place of keys.keys()) {
     const against = 1 / (1 + Math.exp(-((strengths[place] ?? 0) + centre)))
     if (regularised) add(information, place, place, 2 * against * (1 - against))
-    // What moves all strengths alike is not determined by comparisons; any amount makes it so, and centring takes it out.
+    // Comparisons do not determine a common shift of all strengths. Any added amount fixes it, and centring removes it.
     else for (const other of keys.keys()) add(information, place, other, 1 / keys.length)
   }
   const inverted = inverse(information)
-  // Keys with wins alone or losses alone have scores near 0. Keys with ties alone have scores of 0. The robust estimate would
-  // call their strength certain.
+  // Keys with only wins or only losses have scores near 0. Keys with only ties have scores of 0. The robust estimate would call
+  // their strength certain.
   const decided = new Set(pairs.flatMap(({ first, second, firstWins, secondWins }) => (firstWins + secondWins > 0 ? [first, second] : [])))
   const isRobust = !regularised && decided.size === keys.length
   const covariance = isRobust ? inverted.mmul(scores).mmul(inverted) : inverted
-  // Of strengths less the mean of all.
+  // Centres the covariance, as the strengths are centred.
   const last = keys.length - 1
   return covariance.subMatrix(0, last, 0, last).center("row").center("column")
 }

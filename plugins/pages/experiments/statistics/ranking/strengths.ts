@@ -1,8 +1,6 @@
-// The most likely strengths of the Bradley–Terry model, by Newman's iteration (arXiv 2207.00076), and of Davidson's, which
-// has a parameter for ties (Davidson 1970):
-//
+// Most likely strengths of the Bradley–Terry model, by Newman's iteration (arXiv 2207.00076), and of Davidson's model with a
+// parameter for ties (Davidson 1970):
 //   P(i beats j) = p_i / d,  P(tie) = v sqrt(p_i p_j) / d,  d = p_i + p_j + v sqrt(p_i p_j)
-//
 // Bradley–Terry counts a tie as half a win of each.
 import { type Comparisons, isStronglyConnected } from "./comparisons.ts"
 
@@ -10,27 +8,27 @@ const rankingModels = ["bradley-terry", "davidson"] as const
 export type RankingModel = (typeof rankingModels)[number]
 
 export interface Strengths {
-  /** By key's place: the logarithm of p, centred. */
+  /** Centred logarithm of p, by the key's place. */
   readonly strengths: readonly number[]
   /** v; 0 in the Bradley–Terry model. */
   readonly tieParameter: number
   /**
-   * Whether each key was given a win and a loss against a key of average strength, since few comparisons say little, or
-   * since without them no finite strengths are the most likely ones.
+   * True if each key received a win and a loss against a key of average strength. Reasons: too few comparisons, or no finite most
+   * likely strengths without it.
    */
   readonly regularised: boolean
-  /** Mean of the logarithms that were taken away. */
+  /** Mean of the logarithms, subtracted by the centring. */
   readonly centre: number
   readonly converged: boolean
   readonly iterations: number
 }
 
 export interface Fitting {
-  /** Keys to be ranked beside those that were compared. */
+  /** Keys to rank in addition to the compared keys. */
   readonly keys?: readonly string[]
-  /** Regularises in any case; otherwise only where no finite strengths are the most likely ones. */
+  /** Always regularises. By default only if no finite most likely strengths exist. */
   readonly regularise?: boolean
-  /** Largest change of a logarithm in one iteration. */
+  /** Largest change of a logarithm in the last iteration. */
   readonly tolerance?: number
   readonly maxIterations?: number
 }
@@ -49,7 +47,7 @@ export function strengthsOf(
   const regularised = regularise || !isStronglyConnected(comparisons)
   const opponents = opponentsOf(comparisons)
   const ties = comparisons.pairs.reduce((sum, pair) => sum + pair.ties, 0)
-  // Of ties alone any large parameter fits.
+  // With ties only, any large parameter fits.
   const hasWins = comparisons.pairs.some(({ firstWins, secondWins }) => firstWins + secondWins > 0)
   const withTies = model === "davidson" && ties > 0 && hasWins
   const p = new Float64Array(comparisons.keys.length).fill(1)
@@ -83,7 +81,7 @@ export function strengthsOf(
   }
 }
 
-/** One step of the iteration, with the newest strengths of all others. */
+/** Runs one step of the iteration, with the newest strengths of all others. */
 function strengthAgainst(own: number, faced: readonly Opponent[], p: Float64Array, v: number, regularised: boolean): number {
   let above = regularised ? 1 / (own + 1) : 0
   let below = above
@@ -97,7 +95,7 @@ function strengthAgainst(own: number, faced: readonly Opponent[], p: Float64Arra
   return above / below
 }
 
-/** A tie as half a win and half a loss. */
+/** Counts a tie as half a win and half a loss. */
 function opponentsOf({ keys, pairs }: Comparisons): Opponent[][] {
   const opponents: Opponent[][] = keys.map(() => [])
   for (const { first, second, firstWins, secondWins, ties } of pairs) {
@@ -108,15 +106,15 @@ function opponentsOf({ keys, pairs }: Comparisons): Opponent[][] {
   return opponents
 }
 
-/** The geometric mean becomes 1: only ratios count, and products of many iterations must not leave the range of numbers. */
+/** Scales the geometric mean to 1. Only ratios matter, and products of many iterations must stay within the range of numbers. */
 function normalise(p: Float64Array): void {
   const mean = Math.exp(p.reduce((sum, value) => sum + Math.log(value), 0) / p.length)
   for (const [place, value] of p.entries()) p[place] = value / mean
 }
 
 /**
- * What the keys won and lost against one of average strength says alone how strong all of them are together; left to the
- * iteration this takes hundreds of steps. One of Newton's is taken here. Returns by how much the logarithms moved.
+ * Shifts all strengths by one Newton step. The wins and losses against the average key alone determine the common strength, and
+ * the plain iteration would need hundreds of steps for it. Returns the shift of the logarithms.
  */
 function shiftToAverage(p: Float64Array): number {
   let [slope, curvature] = [0, 0]
