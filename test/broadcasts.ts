@@ -1,8 +1,8 @@
-// Live messages, which are told once what they tell of is kept: a reader may have seen that before.
+// Live messages. A message is sent once its subject is stored, and a reader may see the subject earlier.
 import type { Broadcast, TestHost } from "#core/testing"
 import { until } from "./waiting.ts"
 
-/** Those of a channel, or some of them, once there are so many. */
+/** Waits for `count` messages of a channel and returns them. */
 export function broadcastsOf(
   host: TestHost,
   channel: string,

@@ -1,5 +1,5 @@
-// `npm test`: the static checks (the scripts of package.json whose names begin with "check:") and the fast tier, side by
-// side, which a failed check interrupts. What a check prints is shown when it has ended.
+// `npm test`: runs the static checks (scripts "check:…" of package.json) and the fast tier in parallel. A failed check interrupts
+// the tests. The output of a check is printed when the check has ended.
 import { spawn } from "node:child_process"
 import { readFileSync } from "node:fs"
 import { delimiter, join } from "node:path"
@@ -9,7 +9,7 @@ import { runTier } from "./run.ts"
 const { scripts } = JSON.parse(readFileSync(join(projectRoot, "package.json"), "utf8")) as { scripts: Record<string, string> }
 const env = { ...process.env, PATH: `${join(projectRoot, "node_modules/.bin")}${delimiter}${process.env["PATH"]}` }
 
-/** Whether it passed. */
+/** Returns true if the check passed. */
 function check(name: string, command: string): Promise<boolean> {
   return new Promise((resolve, reject) => {
     const child = spawn(command, { cwd: projectRoot, env, shell: true, stdio: ["ignore", "pipe", "pipe"] })
@@ -34,6 +34,6 @@ const checks = Object.entries(scripts)
   })
 const [status, ...outcomes] = await Promise.all([runTier("fast", process.argv.slice(2), failed.signal), ...checks])
 const names = outcomes.filter((name) => name !== undefined)
-// Once more, since the tests have gone on meanwhile.
+// Repeats the failures, since test output followed them.
 for (const name of names) console.error(`npm run ${name} failed.`)
 process.exitCode = names.length > 0 ? 1 : status

@@ -1,4 +1,4 @@
-// Shows that an object is let go. An object that anything still holds survives each collection.
+// Detects whether an object is released. A referenced object survives each collection.
 import { setFlagsFromString } from "node:v8"
 import { runInNewContext } from "node:vm"
 import { until } from "./waiting.ts"

@@ -1,5 +1,5 @@
-// JSON keys and values that libraries on the way may read as something else: types of BSON, extended JSON, prototypes,
-// promises, operators of queries, dates, numbers at their limits.
+// JSON keys and values that a library may misinterpret: BSON types, extended JSON, prototypes, promises, query operators, dates,
+// numbers at their limits.
 import type { Json } from "../core/contract/collection.ts"
 
 const oid = "65f1c0ffee65f1c0ffee65f1"
@@ -38,7 +38,7 @@ const shapes: readonly Json[] = [
   { buffer: "x", byteLength: 4, BYTES_PER_ELEMENT: 1 },
 ]
 
-/** Field names, each with a value of several kinds. */
+/** Field names, tested with values of several kinds. */
 const names: readonly string[] = [
   "_bsontype",
   "toBSON",
@@ -99,7 +99,7 @@ const values: readonly Json[] = [
 
 type Case = readonly [title: string, value: { [name: string]: Json }]
 
-/** Every case by name: an object to store below one field of a document. */
+/** All cases by name: an object to store below one field of a document. */
 export const hostileJson: readonly Case[] = [
   ...shapes.map((value): Case => [JSON.stringify(value).slice(0, 60), { shape: value, listed: [value], deep: { in: { it: [[value]] } } }]),
   ...names.map(

@@ -1,11 +1,11 @@
-// The import graph of the project, read from its sources: who imports whom, and what npm package, types included.
+// The import graph of the project, read from its sources: imports of files and of npm packages, types included.
 import { existsSync, readdirSync, readFileSync } from "node:fs"
 import { dirname, join, relative, resolve } from "node:path"
 
 export const projectRoot = resolve(import.meta.dirname, "..")
 
 export interface Import {
-  /** File below the project root, or the name of a package. */
+  /** File below the project root, or package name. */
   readonly target: string
   readonly kind: "file" | "package"
   readonly typeOnly: boolean
@@ -25,7 +25,7 @@ const entryPoints: Readonly<Record<string, string>> = {
   "#core/testing": "core/testing.ts",
 }
 
-/** Every TypeScript and JavaScript file under the folders, by path below the root. */
+/** Returns every TypeScript and JavaScript file of the folders, by path below the root. */
 export function readModules(folders: readonly string[], root = projectRoot): Map<string, Module> {
   const paths = folders
     .flatMap((folder) => readdirSync(join(root, folder), { recursive: true, encoding: "utf8" }).map((name) => join(folder, name)))
@@ -43,7 +43,7 @@ const statement = /^(import|export)\s(?!const|function|class|async|interface|def
 const sideEffect = /^import\s*["']([^"']+)["']/gm
 const dynamic = /\bimport\(\s*["']([^"']+)["']/g
 
-/** The specifiers of a source; comments do not count. */
+/** Returns the import specifiers of a source. Ignores comments. */
 export function importsIn(source: string): { specifier: string; typeOnly: boolean }[] {
   const text = source.replace(/^\s*(\/\/|\/?\*).*$/gm, "")
   const statements = [...text.matchAll(statement)].map(([, , names = "", specifier = ""]) => ({ specifier, typeOnly: onlyTypes(names) }))
@@ -66,7 +66,7 @@ function targetOf(specifier: string, from: string, root: string): Pick<Import, "
   return { target: specifier.startsWith("@") ? `${scope}/${name}` : scope, kind: "package" }
 }
 
-/** Relative imports that name no file. */
+/** Returns relative imports of missing files. */
 export function danglingImports(modules: ReadonlyMap<string, Module>, root = projectRoot): string[] {
   return [...modules.values()].flatMap(({ path, imports }) =>
     imports
@@ -75,7 +75,7 @@ export function danglingImports(modules: ReadonlyMap<string, Module>, root = pro
   )
 }
 
-/** Circles of imports that run, each as the files along it. */
+/** Returns cycles of runtime imports, each as a list of files. */
 export function circles(modules: ReadonlyMap<string, Module>): string[][] {
   const matches: string[][] = []
   const state = new Map<string, "open" | "done">()

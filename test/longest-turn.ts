@@ -32,14 +32,14 @@ interface Measured<T> {
 }
 
 /**
- * As `longestTurn`, for a `run` that can be repeated. Repeats a long run and returns the least: neighbours on the machine
- * slow a run down, but the work itself takes its time in each run.
+ * Like `longestTurn`, for a repeatable `run`. Repeats a long run and returns the least: neighbours on the machine slow a run
+ * down, but the work itself takes its time in each run.
  */
 export function repeatedLongestTurn<T>(run: () => Promise<T>): Promise<Measured<T>> {
   return leastTurn(() => longestTurn(run))
 }
 
-/** As `repeatedLongestTurn`, for turns of another process. */
+/** Like `repeatedLongestTurn`, for turns of another process. */
 export async function leastTurn<T>(measure: () => Promise<Measured<T>>): Promise<Measured<T>> {
   let least = await measure()
   for (let runs = 1; runs < maxRuns && least.milliseconds >= maxTurnMs; runs++) {

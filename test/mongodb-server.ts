@@ -1,6 +1,6 @@
-// Real MongoDB for tests: the replica set that MILLRACE_TEST_MONGODB_URL names, else sets of their own, started from
-// MONGOMS_SYSTEM_BINARY or a `mongod` on PATH, WiredTiger in a temporary folder. Where there is neither, the tests that
-// need it are skipped, and a line says so once. Nothing is ever downloaded.
+// Real MongoDB for tests: the replica set in MILLRACE_TEST_MONGODB_URL, or own sets from MONGOMS_SYSTEM_BINARY or a `mongod` on
+// PATH (WiredTiger in a temporary folder). Without either, tests that need MongoDB are skipped with one warning. Never downloads
+// anything.
 import { execFileSync } from "node:child_process"
 import { randomBytes } from "node:crypto"
 import { accessSync, constants, rmSync } from "node:fs"
@@ -14,17 +14,17 @@ import { afterTests } from "./setup.ts"
 import { untilProcess as until } from "./waiting.ts"
 
 export interface MongoSet {
-  /** A database of its own, empty. */
+  /** Returns the URL of a new, empty database. */
   freshUrl(): string
-  /** Kills the primary as a power cut would (SIGKILL); only of a set started here. Resolves when it is dead. */
+  /** Kills the primary with SIGKILL, like a power cut; only for a set started here. Resolves when it is dead. */
   killPrimary(): Promise<void>
-  /** Likewise all others: the primary steps down when it notices. */
+  /** Kills all other members. The primary steps down when it notices. */
   killSecondaries(): Promise<void>
-  /** Resolves when the only member that is alive is not the primary any more. */
+  /** Resolves when the only live member is no longer primary. */
   steppedDown(): Promise<void>
-  /** Stops them as a machine that hangs would (SIGSTOP): connections stay open, and nothing is answered. To be resumed. */
+  /** Stops members with SIGSTOP, like a hanging machine: connections stay open without answers. Call `resume` afterwards. */
   pause(who: "primary" | "secondaries" | "all"): Promise<{ resume(): void }>
-  /** Starts the members that are down again, on their ports and data. */
+  /** Restarts dead members on their ports and data. */
   startAll(): Promise<void>
   stop(): Promise<void>
 }
@@ -32,9 +32,9 @@ export interface MongoSet {
 const givenUrl = process.env["MILLRACE_TEST_MONGODB_URL"]
 const binary = givenUrl ? undefined : findBinary()
 
-/** Whether tests can have a MongoDB at all. */
+/** True if tests can use a MongoDB. */
 export const mongoAvailable = givenUrl !== undefined || binary !== undefined
-/** Whether tests can start, stop and kill members. */
+/** True if tests can start, stop and kill members. */
 export const mongoStartable = binary !== undefined
 
 if (!mongoAvailable && process.env["MILLRACE_TEST_MONGODB"] === "required") {
@@ -46,26 +46,29 @@ if (!mongoAvailable) {
   console.warn("\n!!! MILLRACE_TEST_MONGODB_URL is given: tests that stop or kill members are SKIPPED.\n")
 }
 
-/** For a server on a busy machine to start: as long as `until`; milliseconds. */
+/** Start timeout of a server on a busy machine, equal to that of `until`; milliseconds. */
 const launchTimeout = 300_000
 
 let shared: Promise<MongoSet> | undefined
 
-/** One set of one member for all suites of this process, until it ends; suites take a database each. */
+/** Returns one set of one member for all suites of this process. Each suite uses its own database. */
 export function sharedMongo(): Promise<MongoSet> {
   shared ??= givenUrl === undefined ? ownSet() : Promise.resolve(givenSet(givenUrl))
   return shared
 }
 
-/** Of the shared set, empty and laid out; the services that had them have stopped. */
+/** Empty databases of the shared set with collections; the services that used them have stopped. */
 const returned: string[] = []
 
-/** A database without documents, perhaps with the collections of an earlier service: to lay it out takes longer than most suites. */
+/**
+ * Returns a database without documents. It may have the collections of an earlier service, since creating them takes longer than
+ * most suites.
+ */
 export async function lendDatabase(): Promise<string> {
   return returned.pop() ?? (await sharedMongo()).freshUrl()
 }
 
-/** Nothing may use it any more. */
+/** Call after the last use of the database. */
 export async function takeBackDatabase(url: string): Promise<void> {
   const client = await MongoClient.connect(url)
   try {
@@ -77,7 +80,7 @@ export async function takeBackDatabase(url: string): Promise<void> {
   }
 }
 
-/** Lent until the end of the file, to several services at once and to processes of their own. */
+/** Returns a database until the end of the test file, for several services and processes. */
 export async function lendDatabaseToFile(): Promise<string> {
   const url = await lendDatabase()
   lentToFile.push(url)
@@ -97,7 +100,7 @@ afterTests(async () => {
   }
 })
 
-/** A transaction of a service that was killed would hold its documents for a minute. */
+/** Otherwise a transaction of a killed service would lock its documents for a minute. */
 async function endSessions(): Promise<void> {
   const client = await MongoClient.connect((await sharedMongo()).freshUrl())
   try {
@@ -107,7 +110,7 @@ async function endSessions(): Promise<void> {
   }
 }
 
-/** Killed as the process ends: where files are run by several processes, none of them knows which is its last. */
+/** Killed at process exit: if several processes run the files, no process knows its last file. */
 async function ownSet(): Promise<MongoSet> {
   const { folder, spec } = await startedSet(1)
   process.once("exit", () => {
@@ -117,7 +120,7 @@ async function ownSet(): Promise<MongoSet> {
   return setOf(folder, spec)
 }
 
-/** A set of its own, for tests that break it. */
+/** Starts a separate set, for tests that break it. */
 export async function startSet(members: 1 | 3): Promise<MongoSet> {
   const { folder, spec } = await startedSet(members)
   return setOf(folder, spec)
@@ -145,7 +148,7 @@ function setOf(folder: string, spec: MongoMemoryReplSet): MongoSet {
   }
 }
 
-/** A server that is not a replica set, for the test that refuses it. */
+/** Starts a standalone server, for the test that refuses it. */
 export async function startStandalone(): Promise<{ url: string; stop(): Promise<void> }> {
   const folder = await mkdtemp(join(tmpdir(), "millrace-mongodb-"))
   const server = await MongoMemoryServer.create({
@@ -175,7 +178,7 @@ async function replicaSet(folder: string, members: number): Promise<MongoMemoryR
       count: members,
       storageEngine: "wiredTiger",
       args: ["--wiredTigerCacheSizeGB", "0.5", "--setParameter", "diagnosticDataCollectionEnabled=false"],
-      // Elections in a second instead of ten.
+      // Elections within a second instead of ten.
       configSettings: { electionTimeoutMillis: 1_000, heartbeatIntervalMillis: 250 } as { electionTimeoutMillis: number },
     },
   })
@@ -206,7 +209,7 @@ function givenSet(url: string): MongoSet {
 }
 
 function withFreshDatabase(url: string): string {
-  // Not by URL, which knows no list of hosts.
+  // `URL` cannot parse a list of hosts.
   return url.replace(/^(mongodb(?:\+srv)?:\/\/[^/?]+)\/?[^?]*/, `$1/millrace_test_${randomBytes(6).toString("hex")}`)
 }
 
@@ -234,7 +237,7 @@ async function pause(spec: MongoMemoryReplSet, who: "primary" | "secondaries" | 
 async function membersOf(spec: MongoMemoryReplSet, role: "primary" | "secondaries"): Promise<MongoMemoryServer[]> {
   const client = new MongoClient(spec.getUri())
   let primary: unknown
-  // None while one is being elected.
+  // Undefined during an election.
   while (typeof primary !== "string") primary = (await client.db("admin").command({ hello: 1 }))["primary"]
   await client.close()
   const isPrimary = ({ instanceInfo }: MongoMemoryServer) => String(primary).endsWith(`:${instanceInfo?.port}`)

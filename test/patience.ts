@@ -1,4 +1,4 @@
-// The time of a wait, as a quiet machine would count it.
+// Measures a wait in the time of a quiet machine.
 import { pbkdf2 } from "node:crypto"
 import { promisify } from "node:util"
 
@@ -7,7 +7,7 @@ const derive = promisify(pbkdf2)
 /** Milliseconds of the fixed piece of work on a quiet machine. */
 const quietMs = 5
 
-/** The fixed piece of work runs in another thread, so that it lengthens no turn of this one. */
+/** Runs in another thread, to lengthen no turn of this thread. */
 async function measureSlowness(): Promise<number> {
   const began = performance.now()
   await derive("password", "salt", 10_000, 32, "sha512")
@@ -32,7 +32,7 @@ export class Patience {
   #countedMs = 0
   #wasBusy = false
 
-  /** True if the machine was slow at some time of the wait. */
+  /** True if the machine was slow during the wait. */
   get wasBusy(): boolean {
     return this.#wasBusy
   }

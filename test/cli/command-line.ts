@@ -1,5 +1,5 @@
-// The `millrace` command inside a test: its streams are collected, its variables are given, and a folder of its own is
-// the user's configuration.
+// Runs the `millrace` command inside a test: collects its streams, sets its variables and gives it a separate folder of user
+// configuration.
 import { EventEmitter } from "node:events"
 import { PassThrough, Readable, Writable } from "node:stream"
 import { finished } from "node:stream/promises"
@@ -16,9 +16,9 @@ export interface Ran {
 export interface RunOptions {
   readonly env?: Readonly<Record<string, string>>
   readonly stdin?: string
-  /** A terminal of so many columns in place of pipes. */
+  /** Simulates a terminal of this width instead of pipes. */
   readonly columns?: number
-  /** Called with all that stands on standard error so far. */
+  /** Called with all of standard error so far. */
   readonly onErr?: (text: string) => void
 }
 
@@ -47,19 +47,19 @@ function collector(columns: number | undefined, onText?: (text: string) => void)
   return { stream: Object.assign(stream, columns === undefined ? {} : { isTTY: true, columns }), text }
 }
 
-/** What a command said on both streams, as it came. */
+/** Output of a command on both streams, in order. */
 export interface RanIn {
   readonly code: number | string | null
-  /** Without the first line where that names the service. */
+  /** Excludes the first line if it names the service. */
   readonly output: string
-  /** The service that a command of a running service named first. */
+  /** Service named in the first line. */
   readonly service?: string
 }
 
-/** The working folder and the variables are the process's: one command runs after the other. */
+/** Working folder and variables belong to the process, so commands run one after another. */
 let last: Promise<unknown> = Promise.resolve()
 
-/** Runs a command in this process as a process of its own would run: in that folder, with these variables and no others. */
+/** Runs a command in this process as if in a separate process, with only this folder and these variables. */
 export async function runIn(folder: string, args: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<RanIn> {
   const { code, said: lines } = await runAlone(folder, args, { PATH: process.env["PATH"], NO_COLOR: "1", ...env })
   const output = lines.map(({ text }) => text).join("")
@@ -69,11 +69,11 @@ export async function runIn(folder: string, args: readonly string[], env: Readon
 
 export interface RanAlone {
   readonly code: number
-  /** In the order in which it came. */
+  /** In order of output. */
   readonly said: readonly { readonly on: "stdout" | "stderr"; readonly text: string }[]
 }
 
-/** The same, with what it said on which stream. */
+/** The same, with the stream of each output. */
 export async function runAlone(folder: string, args: readonly string[], env: NodeJS.ProcessEnv): Promise<RanAlone> {
   const messages: { on: "stdout" | "stderr"; text: string }[] = []
   const stream = (on: "stdout" | "stderr") =>
@@ -87,7 +87,7 @@ export async function runAlone(folder: string, args: readonly string[], env: Nod
   return { code, said: messages }
 }
 
-/** One that runs in this process until it is stopped; others that are run so wait for it. */
+/** A command that runs in this process until it is stopped. Other such commands wait for its end. */
 export class Following extends EventEmitter<{ close: [code: number | null, signal: string | null]; error: [Error] }> implements Speaking {
   readonly stdout = new PassThrough()
   readonly stderr = new PassThrough()

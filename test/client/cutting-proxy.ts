@@ -1,13 +1,13 @@
-// A TCP proxy that cuts connections after a number of bytes towards the client, wherever in a message that is.
+// A TCP proxy that cuts connections after a number of bytes to the client, at any point of a message.
 import { type AddressInfo, connect, createServer, type Socket } from "node:net"
 
 export interface CuttingProxy {
   readonly url: string
-  /** Connections that were cut so far. */
+  /** Number of connections cut so far. */
   readonly cuts: number
-  /** Bytes after which each of the next connections is cut; those after them are left alone. */
+  /** Byte counts at which the next connections are cut. Later connections stay open. */
   cutAfter(bytes: readonly number[]): void
-  /** Cuts what is open. */
+  /** Cuts all open connections. */
   cutNow(): void
   close(): Promise<void>
 }
@@ -38,7 +38,7 @@ export async function cuttingProxy(target: string): Promise<CuttingProxy> {
         return
       }
       cuts++
-      // What was let through arrives; nothing after it does.
+      // The forwarded bytes arrive; later bytes do not.
       upstream.removeAllListeners("data")
       client.write(chunk.subarray(0, remaining), () => client.destroy())
     })

@@ -1,4 +1,4 @@
-// Reaching one worker of a service among several: by the socket that each has in the folder of its primary.
+// Reaches one worker of a service by its socket in the folder of its primary.
 import { readdirSync } from "node:fs"
 import { request } from "node:http"
 import { tmpdir } from "node:os"
@@ -18,7 +18,7 @@ export type WorkerClient = (
   headers?: Readonly<Record<string, string>>,
 ) => Promise<WorkerResponse>
 
-/** The folder of a primary; undefined where there is none. */
+/** Returns the folder of a primary; undefined if it is missing. */
 export function socketFolderOf(primary: number): string | undefined {
   const name = readdirSync(tmpdir()).find((value) => value.startsWith(`millrace-${primary}-`))
   return name === undefined ? undefined : join(tmpdir(), name)
@@ -39,7 +39,7 @@ export function workerClient(primary: number, worker: number): WorkerClient {
     })
 }
 
-/** Asks again after a 503, within bounds: a node on a busy machine may lose touch with its peers for a moment. */
+/** Retries after a 503, within bounds: on a busy machine, a node may lose touch with its peers for a moment. */
 export function patient(client: WorkerClient): WorkerClient {
   return (...requests) => patiently(() => client(...requests))
 }

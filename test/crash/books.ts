@@ -1,24 +1,24 @@
-// Checks the books of a service after kills, through the public API: what was acknowledged against the
-// journal, the rows, the jobs and the calls that the peer received.
+// Checks the books of a service after kills, through the public API: acknowledged events against the journal, the rows, the jobs
+// and the peer's calls.
 import type { Peer } from "./peer.ts"
 import { notifyEvery } from "./sender.ts"
 import type { Api } from "./service-process.ts"
 
-/** What was sent to one data folder, over all its kills. */
+/** Events sent to one data folder, over all its kills. */
 export interface Sent {
   /** Execution id by number of the event. */
   readonly acknowledged: ReadonlyMap<number, string>
   readonly unanswered: ReadonlySet<number>
-  /** Answered, and not with 2xx. */
+  /** Answers other than 2xx, by number of the event. */
   readonly refused: ReadonlyMap<number, number>
 }
 
 export interface Findings {
   readonly problems: readonly string[]
   readonly entries: number
-  /** Unanswered events that were kept, whole. */
+  /** Unanswered events that were stored completely. */
   readonly kept: number
-  /** Calls beyond the first for the same event. */
+  /** Repeated calls for the same event. */
   readonly repeatedCalls: number
 }
 
@@ -29,7 +29,7 @@ interface Entry {
 
 export interface Shelves {
   readonly pipeline: string
-  /** A dataset with a row for each event, and one with a row for each email. */
+  /** A dataset with a row per event, and a dataset with a row per email. */
   readonly unkeyed: string
   readonly keyed: string
 }
@@ -101,7 +101,7 @@ export async function checkBooks(api: Api, shelves: Shelves, message: Sent, peer
   return { problems, entries: existing.length, kept: storedCount, repeatedCalls }
 }
 
-/** Resolves when no deferred work waits any more, with what is wrong with it: a dead job, or no job done for that long. */
+/** Resolves when all deferred work is done. Returns its problems: a dead job, or no finished job for this long. */
 export async function jobsSettled(api: Api, patienceMs = 300_000): Promise<string[]> {
   let fewest = Number.POSITIVE_INFINITY
   let since = performance.now()
@@ -119,7 +119,7 @@ export async function jobsSettled(api: Api, patienceMs = 300_000): Promise<strin
   }
 }
 
-/** Ids of the accepted entries by number of the event. */
+/** Returns ids of the accepted entries by number of the event. */
 async function entriesOf(api: Api, pipeline: string): Promise<Map<number, string[]>> {
   const matches = new Map<number, string[]>()
   let cursor = ""
@@ -138,7 +138,7 @@ async function entriesOf(api: Api, pipeline: string): Promise<Map<number, string
   return matches
 }
 
-/** Rows by number of the event. */
+/** Returns rows by number of the event. */
 async function rowsOf(api: Api, dataset: string): Promise<Map<number, number>> {
   const matches = new Map<number, number>()
   const text = await api.text(`/v1/datasets/${dataset}/export?format=ndjson`)

@@ -1,4 +1,4 @@
-// The service under strace, with events sent to it: what the trace says of its answers.
+// Runs the service under strace, sends events to it, and checks its answers in the trace.
 import { join } from "node:path"
 import { untilProcess as until } from "../waiting.ts"
 import { makePipeline } from "./rounds.ts"
@@ -7,7 +7,7 @@ import { apiOf, freshFolder, startService } from "./service-process.ts"
 import { readTrace, straceTo, type TraceReport } from "./trace.ts"
 
 const connections = 8
-/** Enough for many groups of commits; each costs some 100 KB of trace. */
+/** Enough for many commit groups; each costs about 100 KB of trace. */
 const minAnswered = 100
 
 export async function traceAnswers(faults: readonly string[]): Promise<TraceReport & { acknowledged: number }> {

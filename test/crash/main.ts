@@ -1,6 +1,6 @@
-// `npm run test:crash -- --kills N`: kills by the hundred, 25 to a data folder. Prints a line a folder and the sums; ends
-// with 1 when the books of any kill are wrong. `--fault NAME` loads a module of faults/ and expects them to be. `--write-docs`
-// puts what was printed into docs/reliability.md.
+// `npm run test:crash -- --kills N`: runs hundreds of kills, 25 per data folder. Prints one line per folder and the sums.
+// Exits with 1 if the books of any kill are wrong. `--fault NAME` loads a module of faults/ and expects wrong books.
+// `--write-docs` writes the output into docs/reliability.md.
 import { randomInt } from "node:crypto"
 import { parseArgs } from "node:util"
 import { describeMachine } from "../bench/machine.ts"
@@ -22,7 +22,7 @@ if (!Number.isInteger(kills) || kills < 1) {
 }
 
 const killsPerFolder = 25
-/** Of the first folder; each that follows has the next. */
+/** Seed of the first folder. Each following folder uses the next seed. */
 const seed = Number(values.seed ?? randomInt(2 ** 31))
 const printed: string[] = []
 const print = (line: string) => {

@@ -1,4 +1,4 @@
-// The page on reliability tells what `npm run test:crash -- … --write-docs` printed last, and on which machine.
+// Writes the output of `npm run test:crash -- … --write-docs`, with the machine, into the page on reliability.
 import { readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { projectRoot } from "../import-graph.ts"
@@ -6,14 +6,14 @@ import { projectRoot } from "../import-graph.ts"
 const pageFile = join(projectRoot, "docs/reliability.md")
 
 export interface Printed {
-  /** What was run, behind `npm run test:crash -- `. */
+  /** Arguments behind `npm run test:crash -- `. */
   readonly command: string
   readonly date: string
   readonly machine: string
   readonly lines: readonly string[]
 }
 
-/** The page with what was printed in the block of that name. Throws where there is none. */
+/** Returns the page with the output in the named block. Throws if the block is missing. */
 export function withPrinted(page: string, block: string, { command, date, machine, lines }: Printed): string {
   const pattern = new RegExp(`(<!-- printed ${block} -->\n)[\\s\\S]*?(<!-- end -->)`)
   if (!pattern.test(page)) throw new Error(`docs/reliability.md has no block "printed ${block}".`)

@@ -1,4 +1,4 @@
-// The other system that deferred steps call: counts each call by event and by idempotency key.
+// The external system behind deferred steps. Counts each call by event and by idempotency key.
 import { once } from "node:events"
 import { createServer } from "node:http"
 import type { AddressInfo } from "node:net"
@@ -6,7 +6,7 @@ import type { AddressInfo } from "node:net"
 export interface Peer {
   readonly host: string
   readonly url: string
-  /** Idempotency keys of the calls for an event, one entry a call. */
+  /** Idempotency keys of the calls for an event, one entry per call. */
   readonly calls: ReadonlyMap<number, readonly string[]>
   stop(): Promise<void>
 }

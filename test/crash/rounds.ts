@@ -1,5 +1,5 @@
-// Kills in rounds: each round starts the service on a fresh folder, and then again and again puts it under load, kills
-// its whole process group at a random instant with events unanswered, starts it on the same folder and checks the books.
+// Runs rounds of kills. Each round uses a fresh folder. A kill ends the whole process group at a random instant under load, with
+// unanswered events. Then the service starts on the same folder, and the books are checked.
 import { randomFrom } from "../random.ts"
 import { seed as fixedSeed } from "../tier.ts"
 import { untilProcess as until } from "../waiting.ts"
@@ -11,12 +11,12 @@ import { type Api, apiOf, freshFolder, killGroup, launch, type ServiceProcess, s
 export interface RoundOptions {
   readonly kills: number
   readonly faults?: readonly string[]
-  /** Of the instants of the kills. */
+  /** Seed of the instants of the kills. */
   readonly seed?: number
   readonly connections?: number
-  /** No further kill once a problem was found. */
+  /** Stops after the first problem. */
   readonly untilProblem?: boolean
-  /** Told after each kill. */
+  /** Called after each kill. */
   readonly observe?: (kill: KillReport) => void
 }
 
@@ -30,11 +30,11 @@ export interface KillReport {
 
 export interface RoundReport {
   readonly kills: readonly KillReport[]
-  /** Of all kills; empty when the books are right. */
+  /** Problems of all kills; empty if the books are right. */
   readonly problems: readonly string[]
 }
 
-/** Unanswered events that each kill finds at least. */
+/** Minimum number of unanswered events at each kill. */
 export const minUnanswered = 32
 
 const document = (peerUrl: string) => ({
@@ -97,7 +97,7 @@ export async function killRound(round: RoundOptions): Promise<RoundReport> {
       for (const [n, id] of sender.acknowledged) message.acknowledged.set(n, id)
       for (const [n, status] of sender.refused) message.refused.set(n, status)
       for (const n of sender.unanswered) message.unanswered.add(n)
-      // Now and then it dies again while it is coming up, before it has answered anyone.
+      // Sometimes kills the service again during its start, before its first answer.
       if (random() < 0.2) await killWhileStarting(options, random)
       const began = performance.now()
       service = await start()
@@ -120,7 +120,7 @@ export async function killRound(round: RoundOptions): Promise<RoundReport> {
   return { kills: reports, problems }
 }
 
-/** Resolves with how many events were unanswered at the instant of the kill. */
+/** Resolves with the number of unanswered events at the instant of the kill. */
 async function killUnderLoad(service: ServiceProcess, sender: Sender, random: () => number): Promise<number> {
   sender.start()
   await new Promise((resolve) => setTimeout(resolve, 150 + random() * 600))

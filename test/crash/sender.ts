@@ -1,5 +1,5 @@
-// Sends numbered events as fast as they are answered, over a fixed number of connections, and remembers what became of
-// each: acknowledged with which execution, refused, or unanswered when the service died.
+// Sends numbered events over a fixed number of connections, each after the previous answer. Records the outcome of each event:
+// acknowledged with its execution, refused, or unanswered when the service died.
 import { createHmac } from "node:crypto"
 import { Agent, type ClientRequest, request } from "node:http"
 
@@ -9,27 +9,27 @@ export interface SenderArgs {
   readonly connections: number
   /** Number of the first event. */
   readonly from: number
-  /** Goes on after a connection broke or was refused: others of the service are still there, or will be. */
+  /** Continues after a broken or refused connection: other workers still run, or will run soon. */
   readonly keepsOn?: boolean
-  /** Of a connection, between an answer and the next event, where the load is not the subject; otherwise none. */
+  /** Pause of a connection between an answer and the next event, for tests with another subject than load. Default: no pause. */
   readonly restMs?: number
 }
 
-/** Every so many events one asks for a call to the peer. */
+/** One of this many events requests a call to the peer. */
 export const notifyEvery = 20
 
-/** After a 503, or a lost connection: what only asks again takes the processor from what is to recover. */
+/** Pause after a 503 or a lost connection. Immediate retries would take processor time from the recovery. */
 const pauseMs = 300
 
 export class Sender {
   readonly acknowledged = new Map<number, string>()
-  /** Answered with anything but 2xx, by status. */
+  /** Answers other than 2xx, by status. */
   readonly refused = new Map<number, number>()
-  /** Sent whole, with no answer when the connection broke. */
+  /** Sent completely, but unanswered when the connection broke. */
   readonly unanswered = new Set<number>()
-  /** As in the arguments; may change while it sends, since it is seldom the whole time that must be under load. */
+  /** Initially from the arguments. Tests change it, since load is needed only part of the time. */
   restMs: number
-  /** The longest that an event waited for its 2xx. */
+  /** Longest wait of an event for its 2xx. */
   slowestMs = 0
   readonly #args: SenderArgs
   readonly #agent: Agent
@@ -45,12 +45,12 @@ export class Sender {
     this.#agent = new Agent({ keepAlive: true, maxSockets: args.connections })
   }
 
-  /** Number that the next event would have. */
+  /** Number of the next event. */
   get next(): number {
     return this.#next
   }
 
-  /** Events sent whole and not answered yet. */
+  /** Number of completely sent, unanswered events. */
   get inFlight(): number {
     return this.#open.size
   }
@@ -59,7 +59,7 @@ export class Sender {
     for (let index = 0; index < this.#args.connections; index++) this.#send()
   }
 
-  /** Sends nothing further; resolves when each event that was sent is answered or known to stay unanswered. */
+  /** Stops sending. Resolves when each sent event is answered or known to stay unanswered. */
   async stop(): Promise<void> {
     this.#stopped = true
     if (this.#open.size > 0)
@@ -104,7 +104,7 @@ export class Sender {
   #lost(n: number): void {
     if (!this.#open.delete(n)) return
     this.unanswered.add(n)
-    // The service is gone; another try would only be refused a connection.
+    // The service is gone; a retry would only be refused a connection.
     if (!this.#args.keepsOn) this.#stopped = true
     this.#after(pauseMs)
   }

@@ -1,5 +1,5 @@
-// The service as an operator runs it: a process of its own, at the head of a process group of its own, so that a kill
-// takes its children along as a power switch would.
+// The service as a separate process that leads its own process group. A kill of the group includes its children, as a power cut
+// would.
 import { type ChildProcess, spawn } from "node:child_process"
 import { once } from "node:events"
 import { mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs"
@@ -12,23 +12,23 @@ import { patiently } from "../waiting.ts"
 export interface ServiceOptions {
   readonly dataDir: string
   readonly env?: Readonly<Record<string, string>>
-  /** Modules of faults/, or URLs of others, that are loaded before the service, in its threads too. */
+  /** Modules of faults/, or other URLs, loaded before the service and in its threads. */
   readonly faults?: readonly string[]
   /** Runs the service under its supervisor, as `npm start` does. */
   readonly supervised?: boolean
-  /** A command that runs the service's own, such as strace. */
+  /** A command that wraps the service's command, such as strace. */
   readonly under?: readonly string[]
 }
 
 export interface ServiceProcess {
   readonly url: string
   readonly pid: number
-  /** SIGKILL to the whole group; resolves when the service is gone. */
+  /** Sends SIGKILL to the whole group. Resolves when the service has ended. */
   kill(): Promise<void>
-  /** Resolves with the exit code (or the signal) once it has ended. */
+  /** Resolves with the exit code or the signal. */
   ended(): Promise<number | string | null>
   signal(signal: NodeJS.Signals): void
-  /** Everything said so far. */
+  /** All output so far. */
   output(): string
 }
 
@@ -65,7 +65,7 @@ export function launch({ dataDir, env = {}, faults = [], under = [], supervised 
       MILLRACE_DATA_DIR: dataDir,
       MILLRACE_PIPELINES_PATHS: ",",
       MILLRACE_LOG_LEVEL: "warn",
-      // What a dead node held is taken up again within the test's time.
+      // Work of a dead node resumes within the test's time.
       MILLRACE_JOBS_LEASE_MS: "900",
       MILLRACE_JOBS_POLL_MS: "50",
       MILLRACE_RATE_LIMITS_KEY_PER_MINUTE: "1000000",
@@ -75,7 +75,7 @@ export function launch({ dataDir, env = {}, faults = [], under = [], supervised 
   })
 }
 
-/** Resolves once it listens. */
+/** Resolves once the service listens. */
 export async function startService(options: ServiceOptions): Promise<ServiceProcess> {
   const child = launch(options)
   const exit = once(child, "exit") as Promise<[number | null, NodeJS.Signals | null]>
@@ -93,7 +93,7 @@ export async function startService(options: ServiceOptions): Promise<ServiceProc
     async kill() {
       killGroup(child)
       await ended
-      // What it could not remove, and a later process of that number would be taken to have left.
+      // Removes the dead service's sockets. A later process with the same id would otherwise own them.
       const sockets = socketFolderOf(child.pid ?? 0)
       if (sockets !== undefined) rmSync(sockets, { recursive: true, force: true })
     },
@@ -103,7 +103,7 @@ export async function startService(options: ServiceOptions): Promise<ServiceProc
   }
 }
 
-/** The group is named by its first process, which `launch` made. */
+/** The group has the id of its first process, started by `launch`. */
 export function killGroup(child: ChildProcess): void {
   if (child.pid === undefined) return
   try {
@@ -118,7 +118,7 @@ export interface Api {
   text(path: string): Promise<string>
 }
 
-/** Calls with the admin key that the first start left in the folder. Asks again after a 503, within bounds; throws on all else but 2xx. */
+/** Calls the API with the admin key in the folder. Retries after a 503, within bounds. Throws on any other status than 2xx. */
 export function apiOf(service: Pick<ServiceProcess, "url">, dataDir: string): Api {
   const { admin_key } = JSON.parse(readFileSync(join(dataDir, "bootstrap.json"), "utf8")) as { admin_key: string }
   const call = async (method: string, path: string, body?: unknown): Promise<string> => {

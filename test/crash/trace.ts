@@ -1,16 +1,16 @@
-// Reads what strace saw of the service: for every event answered with 2xx, whether its entry was written to the log and
-// the log flushed to the disk before the answer left. A kill cannot show that: the page cache outlives the process.
+// Reads an strace log of the service. For every event answered with 2xx, checks that its entry was written and flushed to disk
+// before the answer. A kill cannot prove this: the page cache outlives the process.
 import { execFileSync } from "node:child_process"
 import { createReadStream } from "node:fs"
 import { createInterface } from "node:readline"
 
-/** Calls that write, flush or answer; strings long enough for a page of the log. */
+/** System calls that write, flush or answer. String limits cover a page of the log. */
 export function straceTo(file: string): string[] {
   const calls = "trace=write,writev,sendmsg,pwrite64,pwritev,fsync,fdatasync"
   return ["strace", "-f", "-qq", "-yy", "-s", "12000", "-e", calls, "-e", "signal=none", "-o", file]
 }
 
-/** Why strace cannot be used here; undefined where it can. */
+/** Returns the reason why strace cannot run here; undefined if it can. */
 export function straceMissing(): string | undefined {
   try {
     execFileSync("strace", ["-qq", "-o", "/dev/null", "true"], { stdio: "pipe" })
@@ -26,7 +26,7 @@ export interface TraceReport {
   /** Events answered with 2xx. */
   readonly answered: number
   readonly flushes: number
-  /** Answered before their entry was flushed, or without. */
+  /** Events answered before the flush of their entry, or without a flush. */
   readonly early: readonly string[]
 }
 
@@ -44,9 +44,9 @@ class TraceReader implements TraceReport {
   answered = 0
   flushes = 0
   readonly early: string[] = []
-  /** Ids in the log that no flush covers yet. */
+  /** Ids in the log without a completed flush. */
   #writes = new Set<string>()
-  /** Ids that a flush in progress will have put on disk, by the thread that asked for it. */
+  /** Ids covered by a flush in progress, by calling thread. */
   readonly #covered = new Map<string, Set<string>>()
   readonly #flushed = new Set<string>()
 

@@ -1,5 +1,4 @@
-// A service process under load with something happening to it, and its books at the end: what tests of single faults
-// have in common.
+// Runs an action against a service under load and checks the books at the end. Shared by tests of single faults.
 import { spawnSync } from "node:child_process"
 import { readFileSync } from "node:fs"
 import { checkBooks, type Findings, jobsSettled } from "./books.ts"
@@ -16,14 +15,17 @@ export interface UnderLoad {
 export interface UnderLoadArgs {
   readonly connections?: number
   readonly env?: Readonly<Record<string, string>>
-  /** Folder to use instead of one on the project's disk. */
+  /** Folder to use instead of a folder on the project's disk. */
   readonly dataDir?: string
   readonly faults?: readonly string[]
   readonly supervised?: boolean
-  /** Goes on sending when connections break. */
+  /** Continues sending when connections break. */
   readonly keepsOn?: boolean
   readonly restMs?: number
-  /** Runs while events are being sent; the load ends with it. A service that it ends is started again for the books, unless it has done so itself. */
+  /**
+   * Runs while events are being sent; the load ends with it. A service ended by it is started again for the books, unless it
+   * already started again.
+   */
   readonly happens: (
     service: ServiceProcess,
     sender: Sender,
@@ -69,7 +71,7 @@ export async function underLoad(args: UnderLoadArgs): Promise<UnderLoad> {
   }
 }
 
-/** Resolves when that many more events were answered 2xx; throws when none is for that long. */
+/** Resolves after this many more events with a 2xx answer. Throws if no such answer arrives for that long. */
 export async function acknowledged(sender: Sender, more: number, patienceMs = 300_000): Promise<void> {
   const expected = sender.acknowledged.size + more
   let count = sender.acknowledged.size
@@ -85,13 +87,13 @@ export async function acknowledged(sender: Sender, more: number, patienceMs = 30
   }
 }
 
-/** Children of a process (Linux), those that were started first standing first; `ps` ends with 1 where there are none. */
+/** Returns the children of a process (Linux) in order of their start. `ps` exits with 1 if there are no children. */
 export function childrenOf(pid: number): number[] {
   const { stdout } = spawnSync("ps", ["-o", "pid=", "--ppid", String(pid), "--sort", "start_time"], { encoding: "utf8" })
   return stdout.split(/\s+/).filter(Boolean).map(Number)
 }
 
-/** Resident memory in MB (Linux). */
+/** Returns the resident memory in MB (Linux). */
 export function residentMb(pid: number): number {
   const [, kilobytes] = /VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, "utf8")) ?? []
   return Math.round(Number(kilobytes) / 1_024)

@@ -1,5 +1,5 @@
-// The `millrace` command for a reader's shell, run by this process in the reader's folder and with the reader's variables: a
-// process of its own would load all of Millrace for each line of a page. That the command works as one is for test/package.
+// Runs the `millrace` command for a reader's shell inside this process, with the reader's folder and variables.
+// A separate process would load all of Millrace for each line of a page. test/package tests the command as a process.
 import { writeFileSync } from "node:fs"
 import { createServer, type Server } from "node:net"
 import { text } from "node:stream/consumers"
@@ -23,11 +23,11 @@ process.exitCode = code
 `
 
 export class CommandServer {
-  /** What a shell begins its line with in place of `millrace`. */
+  /** Shell command that replaces `millrace`. */
   readonly command: string
   readonly #server: Server
 
-  /** `folder` takes a script and a socket. */
+  /** `folder` receives a script and a socket. */
   constructor(folder: string) {
     const [script, path] = [`${folder}/millrace.mjs`, `${folder}/commands`]
     writeFileSync(script, asking)

@@ -1,5 +1,5 @@
-// Follows a page as a reader does, in a project of its own: writes the files that it shows, runs its commands in the
-// order in which they stand, and holds what they say against what it says they do.
+// Follows a page as a reader would, in its own project: writes the files on the page, runs its commands in order, and compares
+// their output with the page.
 import { type ChildProcess, spawn } from "node:child_process"
 import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -9,11 +9,11 @@ import { finished, outputUntil } from "../processes.ts"
 import { CommandServer } from "./command-server.ts"
 import { type Block, isAsShown, type Page } from "./page.ts"
 
-/** Where pages say that the service is. */
+/** Address of the service on pages. */
 const exampleAddress = "127.0.0.1:8080"
 
 export class Reader {
-  /** The project. */
+  /** Folder of the project. */
   readonly folder: string
   readonly #root = mkdtempSync(join(tmpdir(), "millrace-docs-"))
   readonly #env: NodeJS.ProcessEnv
@@ -21,10 +21,10 @@ export class Reader {
   #cwd: string
   #service: ChildProcess | undefined
   #address = exampleAddress
-  /** What the last command said. */
+  /** Output of the last command. */
   #output = ""
 
-  /** `withSample`: the files of a new project are there as well, as `millrace init` makes them. */
+  /** `withSample`: the project contains the files of a new project, as after `millrace init`. */
   constructor({ withSample = false }: { readonly withSample?: boolean } = {}) {
     this.folder = join(this.#root, "leads")
     this.#cwd = this.folder
@@ -37,7 +37,7 @@ export class Reader {
     this.#env = { PATH, HOME: this.#root, NO_COLOR: "1", PORT: "0", STATE: join(this.#root, "state") }
   }
 
-  /** Throws at the first block that does not do what the page says. */
+  /** Throws at the first block with another result than on the page. */
   async follow({ path, blocks }: Page): Promise<void> {
     for (const block of blocks) {
       try {
@@ -48,9 +48,9 @@ export class Reader {
     }
   }
 
-  /** Runs what a page does not show. Returns what it said; throws where it fails. */
+  /** Runs a script that is not on the page. Returns its output. Throws if it fails. */
   async run(script: string): Promise<string> {
-    // Variables and the folder stay from one block to the next, as they do in a terminal, exported or not.
+    // Variables and the folder persist between blocks, as in a terminal, exported or not.
     const stored = `set -euo pipefail; [ ! -f "$STATE" ] || . "$STATE"\n${script}\ndeclare -p | grep -v "^declare -[^ ]*r" > "$STATE"; pwd > "$STATE.cwd"; cat "$STATE.cwd" >&3`
     const child = spawn("bash", ["-c", stored], { cwd: this.#cwd, env: this.#env, stdio: ["ignore", "pipe", "pipe", "pipe"] })
     let cwd = ""
@@ -112,7 +112,7 @@ export class Reader {
   }
 }
 
-/** As `millrace init` and `npm install` leave one, packages linked instead of fetched. */
+/** Makes a project as after `millrace init` and `npm install`, with linked packages. */
 function makeProject(folder: string): void {
   mkdirSync(join(folder, "pipelines"), { recursive: true })
   const modules = join(folder, "node_modules")
@@ -130,7 +130,7 @@ function makeProject(folder: string): void {
   writeFileSync(join(modules, "millrace/package.json"), JSON.stringify({ name: "millrace", type: "module", exports }))
   writeFileSync(join(folder, "package.json"), JSON.stringify({ name: "leads", type: "module", dependencies: { millrace: "*" } }))
   writeFileSync(join(folder, ".mocharc.yaml"), "extension: [ts]\ntimeout: 600000\nreporter: spec\n")
-  // The package is sources here, which each run of tsc would check again.
+  // The package is sources here; without a build info, each run of tsc would check them again.
   const compilerOptions = { incremental: true, tsBuildInfoFile: "node_modules/.cache/tsc.tsbuildinfo" }
   const tsconfig = { extends: join(projectRoot, "tsconfig.json"), compilerOptions, include: ["*.ts", "plugins", "test"] }
   writeFileSync(join(folder, "tsconfig.json"), JSON.stringify(tsconfig))
@@ -143,12 +143,12 @@ function copySample(folder: string, part: string): void {
     const file = join(name.parentPath, name.name)
     const target = join(folder, part, relative(from, file))
     mkdirSync(dirname(target), { recursive: true })
-    // A project has the package's name where the framework says #core.
+    // A project uses the package's name instead of #core.
     writeFileSync(target, readFileSync(file, "utf8").replaceAll('"#core', '"millrace'))
   }
 }
 
-/** `npx` and `npm` as they work in such a project; several checkers of types look at much of the same. */
+/** Creates `npx` and `npm` commands for the project. Multiple type checkers would repeat much of the same work. */
 function makeCommands(folder: string, millrace: string): void {
   mkdirSync(folder)
   const npx = `case "$1" in

@@ -1,12 +1,12 @@
-// A page of the documentation as data: its code blocks, its links, and whether what was said is what it shows.
+// A documentation page as data: its code blocks and links. Compares output with the page.
 import { readFileSync } from "node:fs"
 import { dirname, join, relative } from "node:path"
 import { projectRoot } from "../import-graph.ts"
 
-/** Pages that are followed as a reader would, in order. */
+/** Pages followed as a reader would, in order. */
 export const pages = ["docs/README.md", "docs/concepts.md", "docs/first-pipeline.md", "docs/first-plugin.md", "docs/operations.md"]
 
-/** Reference pages that show files and what is said of them. */
+/** Reference pages with files and expected output. */
 export const references = [
   "docs/templates.md",
   "docs/transforms.md",
@@ -17,21 +17,21 @@ export const references = [
 ]
 
 export interface Block {
-  /** "" where none is named. */
+  /** "" without a language. */
   readonly language: string
-  /** Freed of the indentation that it has in a list. */
+  /** Without the indentation of a list. */
   readonly text: string
   readonly line: number
-  /** The file that its first line names, in a comment: `# pipelines/lead.yaml`, `// plugins/…`. */
+  /** File named in the first line's comment: `# pipelines/lead.yaml`, `// plugins/…`. */
   readonly file: string | undefined
 }
 
 export interface Page {
-  /** Below the project. */
+  /** Path below the project. */
   readonly path: string
   readonly text: string
   readonly blocks: readonly Block[]
-  /** Targets below the project, without what follows #. */
+  /** Targets below the project, without their fragments. */
   readonly links: readonly string[]
 }
 
@@ -59,7 +59,7 @@ function linksOf(path: string, text: string): string[] {
     .map((target) => relative(projectRoot, join(projectRoot, dirname(path), target)))
 }
 
-/** Whether output is as a page shows it; `…` stands for anything in a line, or for any lines where it stands alone. */
+/** Returns true if the output matches the page. `…` stands for any text in a line, or for any lines if alone on a line. */
 export function isAsShown(output: string, text: string): boolean {
   const lines = text.trimEnd().split("\n")
   const pattern = lines.map((line, index) => {

@@ -1,7 +1,7 @@
 // A seeded fault: a small change of the product that a test must notice.
 
 export interface Fault {
-  /** The rule that the fault breaks, as its result. */
+  /** The broken rule, as the fault's result. */
   readonly rule: string
   /** Path of the source file. */
   readonly file: string
@@ -9,12 +9,12 @@ export interface Fault {
   readonly find: string
   /** The faulty text of the same kind. */
   readonly replace: string
-  /** Test file and words of a title that the fault must fail. */
+  /** Test file and words of a title. The fault must fail this test. */
   readonly test: string
   readonly title: string
 }
 
-/** Faults of one collection each: every read of the collection crosses the wall between organizations. */
+/** Returns a fault of one collection: every read of the collection crosses the wall between organizations. */
 export function withoutWall(collection: string, rule: string, test: string, title: string): Fault {
   const find = "await this.#reads.driver.find({ ...query, collection: this.#spec, organization: this.#organization })"
   const everywhere = `(await Promise.all((await this.#reads.driver.organizationsIn(this.#spec)).map((organization) =>

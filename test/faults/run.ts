@@ -1,5 +1,5 @@
-// Runs the test of each seeded fault, with the fault and without it, in one process. Prints one line of JSON a fault.
-// Arguments: numbers of the faults; none: all. The tests without faults come last: they also show that a test can run twice.
+// Runs the test of each seeded fault in one process, with the fault and without it. Prints one JSON line per fault.
+// Arguments: numbers of the faults; default: all. Runs without faults come last: they also prove that a test can run twice.
 import { join } from "node:path"
 import Mocha from "mocha"
 import { projectRoot } from "../import-graph.ts"
@@ -17,14 +17,14 @@ interface Counts {
   readonly passed: number
   /** Failures of tests. */
   readonly failed: readonly string[]
-  /** Failures of hooks. They do not show that the test notices a fault. */
+  /** Failures of hooks. They do not prove that the test notices a fault. */
   readonly broken: readonly string[]
 }
 
-/** Variable of waiting.ts. A test with a fault waits in vain. */
+/** Variable of waiting.ts. With a fault, a test waits in vain. */
 const waitVariable = "MILLRACE_TEST_WAIT_MS"
 const faultyMs = 5_000
-// Outside of the tiers, a test file has all of its cases.
+// Without a tier, a test file runs all its cases.
 delete process.env["MILLRACE_TEST_TIER"]
 process.chdir(projectRoot)
 const numbers = process.argv.slice(2).map(Number)
@@ -54,7 +54,7 @@ for (const [index, fault] of chosen.entries()) {
 }
 process.exit(0)
 
-/** A title as a regular expression. */
+/** Returns a title as a regular expression. */
 function escaped(title: string): string {
   return title.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")
 }

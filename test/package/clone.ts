@@ -1,5 +1,5 @@
-// A copy of the repository as a fresh clone has it after `npm ci`, so that what builds, packs and makes files does so
-// beside everything else that runs here.
+// Copies the repository in the state of a fresh clone after `npm ci`. Builds and packs in the copy do not disturb other work
+// here.
 import { cpSync, mkdtempSync, rmSync, symlinkSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -26,7 +26,7 @@ const copied = [
 ]
 
 export interface Clone {
-  /** Holds `millrace`, the copy, and room for more. */
+  /** Contains `millrace`, the copy, and free space. */
   readonly folder: string
   readonly root: string
   remove(): void

@@ -1,10 +1,13 @@
-// A user of the package: a shell in a folder of its own, that knows nothing of the repository or of this test run.
+// A user of the package: a shell in its own folder, independent of the repository and of this test run.
 import { type ChildProcess, execFileSync, spawn } from "node:child_process"
 import { delimiter, join } from "node:path"
 import { projectRoot } from "../import-graph.ts"
 import { finished } from "../processes.ts"
 
-/** What npm sets for its scripts, and Node is told here, but for where npm looks, whom it trusts there, and what it keeps. */
+/**
+ * Variables that npm sets for scripts and options of Node. Excludes npm's registry, configuration and cache, and trusted
+ * certificates.
+ */
 const ofNpm = /^(npm_(?!config_(cache|registry|userconfig)$)|INIT_CWD$|NODE_(?!EXTRA_CA_CERTS$)|MILLRACE_)/i
 
 export class User {
@@ -32,7 +35,7 @@ export class User {
     return finished(this.start(command, args))
   }
 
-  /** As Ctrl-C in a shell, which also tells what the command has started. */
+  /** Like Ctrl-C in a shell: also signals processes started by the command. */
   interrupt(child: ChildProcess, signal: NodeJS.Signals = "SIGINT"): void {
     if (child.pid !== undefined && this.#running.has(child)) process.kill(-child.pid, signal)
   }
@@ -42,11 +45,11 @@ export class User {
   }
 }
 
-/** The packages that are installed here, as links: what npm then finds in place it does not fetch and unpack again. */
+/** Links the installed packages, so npm neither fetches nor unpacks them again. */
 export function lendPackages(folder: string): void {
   try {
     execFileSync("cp", ["-al", join(projectRoot, "node_modules"), folder], { stdio: "ignore" })
   } catch {
-    // Another disk, or another kind of system: npm installs all of them.
+    // On another disk or kind of system, npm installs all of them.
   }
 }

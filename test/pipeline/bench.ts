@@ -1,5 +1,5 @@
-// What tests of pipelines do again and again, through the public API: make one, post to it, read its journal
-// and its rows; and count everything that could have been left behind.
+// Common steps of pipeline tests, through the public API: create a pipeline, post to it, read its journal and rows.
+// Also counts all documents that an event can create.
 
 import { type Json, Store } from "#core"
 import type { TestHost } from "#core/testing"
@@ -30,7 +30,7 @@ export interface Answered {
   readonly status: number
   readonly headers: Headers
   readonly text: string
-  /** The text as JSON; the text itself where it is not. */
+  /** The text as JSON, or the text itself if it is not JSON. */
   // biome-ignore lint/suspicious/noExplicitAny: an answer is what the test expects it to be.
   readonly body: any
 }
@@ -48,7 +48,7 @@ export class Bench {
     return this.host.get(Store)
   }
 
-  /** An active pipeline without a check, unless the document says otherwise. */
+  /** Creates an active pipeline without authentication, unless the document overrides it. */
   async make(document: object): Promise<Made> {
     const { status, body } = await this.save(document)
     if (status !== 200) throw new Error(`not saved: ${JSON.stringify(body)}\n${status >= 500 ? this.host.logged.at(-1) : ""}`)
@@ -76,7 +76,7 @@ export class Bench {
     return this.entry(slug, first.id)
   }
 
-  /** Looks again until the entry is as asked; the test's own timeout ends it. */
+  /** Polls until the entry matches. The test's own timeout ends the wait. */
   async entryWhen(slug: string, id: string, holds: (entry: Entry) => boolean): Promise<Entry> {
     for (;;) {
       const entry = await this.entry(slug, id)
@@ -93,7 +93,7 @@ export class Bench {
     return body.rows
   }
 
-  /** Every document that an event can leave behind, counted. */
+  /** Counts every kind of document that an event can create. */
   async books(): Promise<Record<"entries" | "rows" | "payloads" | "jobs" | "messages" | "seen" | "intents", number>> {
     const { id } = this.host.organization
     const [entries, rows, apart, within, jobs, messages, count, intents] = await Promise.all([
@@ -101,7 +101,7 @@ export class Bench {
       this.#store.open(RowsCollection, id).count({}),
       this.#store.open(PayloadCollection, id).count({}),
       this.#store.open(EntryCollection, id).count({ request: { $ne: null } }),
-      // Jobs of schedules and of what follows rows come and go at times of their own, as warnings of events that differ do.
+      // Excludes jobs of schedules and of row followers, and schema warnings: their times are independent of the event.
       this.#store.open(JobCollection).count({ type: deferredJob.type }),
       this.#store.open(LiveMessages, id).count({ channel: { $ne: "schema_drift" } }),
       this.#store.open(SeenCollection, id).count({}),
@@ -131,7 +131,7 @@ export async function answered(answer: Response): Promise<Answered> {
   try {
     body = JSON.parse(text)
   } catch {
-    // Text that is not JSON stands for itself.
+    // Text other than JSON is returned unchanged.
   }
   return { status: answer.status, headers: answer.headers, text, body }
 }

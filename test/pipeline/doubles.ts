@@ -1,4 +1,4 @@
-// Action types and auth modes with realistic configs that do nothing, for tests of the compiler.
+// Action types and auth modes with realistic configs and no effect, for tests of the compiler.
 import { z } from "zod"
 import { type AnyAction, defineAction } from "../../core/contract/action.ts"
 import { type AnyAuthMode, defineAuthMode } from "../../core/contract/auth-mode.ts"
@@ -135,7 +135,7 @@ function byName<T>(items: readonly T[], nameOf: (item: T) => string): Named<T> {
   return { get: (name) => items.find((item) => nameOf(item) === name), names: () => items.map(nameOf) }
 }
 
-/** A compiler of programs that knows two mistakes: an invalid type, and braces that do not match. */
+/** A program compiler with two errors: an invalid type, and unbalanced braces. */
 export const environment: CompileEnvironment = {
   actions: byName(actions, (action) => action.type),
   authModes: byName(authModes, (item) => item.mode),

@@ -1,5 +1,4 @@
-// The world outside as a plugin: an action that is deferred, writes down each time it is asked to act, and does what
-// the test says.
+// A plugin for the outside world: a deferred action that records each call and behaves as the test decides.
 import { z } from "zod"
 import { AppError, defineAction, definePlugin, type Json, templateJson } from "#core"
 
@@ -15,7 +14,7 @@ export interface Act {
 export interface OutsideWorld {
   readonly plugin: ReturnType<typeof definePlugin>
   readonly acts: Act[]
-  /** Throws, or waits, or nothing; asked for each act. */
+  /** Called for each act; may throw, wait or return. */
   answer: (act: Act, signal: AbortSignal) => Promise<Json> | Json
 }
 
@@ -41,7 +40,7 @@ export function outsideWorld(): OutsideWorld {
   return world
 }
 
-/** Fails, to be retried unless told otherwise. */
+/** Fails with a retryable error, unless `retryable` is false. */
 export function fails(message: string, retryable = true): never {
   throw new AppError("unavailable", message, { reason: "unavailable", retryable })
 }

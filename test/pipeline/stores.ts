@@ -1,5 +1,5 @@
-// Runs a suite on both stores: on the embedded file always, on MongoDB where a server can be had; where the store is not
-// the subject, on one in each tier. What a suite starts is stopped after it.
+// Runs a suite on both stores: always on the embedded file, and on MongoDB if a server is available. Suites with another subject
+// than the store run on one store per tier. Stops the suite's services afterwards.
 import { type TestHost, type TestHostOptions, testHost } from "#core/testing"
 import { lendDatabase, lendDatabaseToFile, mongoAvailable, takeBackDatabase } from "../mongodb-server.ts"
 import { isDue } from "../tier.ts"
@@ -8,7 +8,7 @@ export type StartHost = (options?: TestHostOptions) => Promise<TestHost>
 
 export interface Leg {
   readonly start: StartHost
-  /** Settings that choose the store; a database of its own each time. */
+  /** Returns settings that choose the store, with a new database each time. */
   readonly storage: () => Promise<Record<string, string>>
 }
 
@@ -17,13 +17,16 @@ export function onBothStores(title: string, define: (leg: Leg) => void): void {
   onMongo(title, define)
 }
 
-/** On the embedded file in the first tier, on MongoDB in the slow one, on both elsewhere: for what no store has a part in of its own. */
+/**
+ * Runs on the embedded file in the first tier, on MongoDB in the slow tier, and on both elsewhere. For suites independent of the
+ * store.
+ */
 export function onStoresInTurn(title: string, define: (leg: Leg) => void): void {
   if (isDue(true)) describe(title, () => withHosts(undefined, define))
   if (isDue(false)) onMongo(title, define)
 }
 
-/** On MongoDB only: for suites that need several nodes. */
+/** Runs on MongoDB only: for suites that need several nodes. */
 export function onMongo(title: string, define: (leg: Leg) => void): void {
   const run = mongoAvailable ? describe : describe.skip
   run(`${title} (mongodb)`, () => withHosts(mongo, define))
@@ -31,7 +34,7 @@ export function onMongo(title: string, define: (leg: Leg) => void): void {
 
 const urlVariable = "MILLRACE_STORAGE_URL"
 
-/** Where services of MongoDB keep their data: in databases that other suites had before, or in new ones. */
+/** Databases for services on MongoDB: reused from other suites, or new. */
 const mongo = { lent: lendDatabase, own: lendDatabaseToFile }
 
 function withHosts(databases: typeof mongo | undefined, define: (leg: Leg) => void): void {

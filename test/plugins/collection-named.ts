@@ -1,4 +1,4 @@
-// Finds a declared collection by its stored name. A test that reads or writes stored documents needs no file of the plugin.
+// Finds a declared collection by its stored name. Tests can read or write stored documents without importing the plugin's files.
 import type { CollectionSpec, Document } from "../../core/contract/collection.ts"
 import { Collections } from "../../core/contract/collection.ts"
 import type { Registry } from "../../core/kernel/registry.ts"
@@ -7,7 +7,7 @@ interface Service {
   readonly runtime: { readonly registry: Registry }
 }
 
-/** Returns the collection for `store.open` and `work.in`. `Fields` are the fields that the test reads. */
+/** Returns the collection for `store.open` and `work.in`. `Fields` are the fields read by the test. */
 export function collectionNamed<Fields extends object = object>(
   { runtime }: Service,
   name: string,

@@ -1,4 +1,4 @@
-// A service with a peer on loopback for each area. Its commits can meet a faster commit.
+// A service with a loopback peer for each area. Tests can make its commits lose against a faster commit.
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -27,9 +27,9 @@ export interface ConflictService {
   readonly agent: AgentServer
   /** Calls the API; expects 200. */
   api<T>(method: string, path: string, body?: object): Promise<T>
-  /** Acts while `times` commits of the collection come second. Expects so many conflicts and no failed job. */
+  /** Acts while `times` commits of the collection lose against a faster commit. Expects as many conflicts and no failed job. */
   second<T>(collection: string, times: number, act: () => Promise<T>, options?: RivalOptions): Promise<T>
-  /** Of the host's peers; the host is stopped by its suite. */
+  /** Closes the host's peers. The suite stops the host. */
   close(): Promise<void>
 }
 
@@ -88,7 +88,7 @@ export async function startConflictService(start: StartHost): Promise<ConflictSe
   }
 }
 
-/** Selects the updates that set a field to a value. */
+/** Selects updates that set a field to a value. */
 export function sets(field: string, value: unknown): (write: Write) => boolean {
   return (write) => write.kind === "update" && write.update.$set?.[field] === value
 }

@@ -1,5 +1,5 @@
-// The `millrace pipelines` command in a folder of its own: in this process, or as a process where that is what a test is
-// about (signals, standard input, exit codes as a shell sees them).
+// Runs `millrace pipelines` in its own folder. Runs inside this process, or as a separate process for tests of signals, standard
+// input and exit codes.
 import { type ChildProcess, spawn } from "node:child_process"
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -25,17 +25,17 @@ export class CommandFolder {
     return spawn(process.execPath, [join(projectRoot, "core/millrace.js"), "pipelines", ...args], { cwd: this.path, env: ownEnv(env) })
   }
 
-  /** As a process of its own. */
+  /** Runs as a separate process. */
   runProcess(args: readonly string[], env: Variables = {}): Promise<RanIn> {
     return finished(this.start(args, env))
   }
 
-  /** In this process, until it is stopped. */
+  /** Runs in this process until it is stopped. */
   follow(args: readonly string[], env: Variables = {}): Following {
     return new Following(this.path, ["pipelines", ...args], ownEnv(env))
   }
 
-  /** In this process. */
+  /** Runs in this process. */
   run(args: readonly string[], env: Variables = {}): Promise<RanIn> {
     return runIn(this.path, ["pipelines", ...args], env)
   }

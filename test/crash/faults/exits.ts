@@ -1,4 +1,4 @@
-// A service that ends as soon as it listens. Loaded with --import, by tests only.
+// A service that exits as soon as it listens. Loaded with --import, by tests only.
 import { ListeningHooks } from "../../../core/bootstrap/surface.ts"
 
 const real = ListeningHooks.prototype.listens

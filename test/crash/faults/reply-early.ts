@@ -1,5 +1,5 @@
-// A service that answers events before their commits are on disk, made by changing the group committer from outside:
-// what the crash suite is there to find, whenever the kill comes. Loaded with --import, by tests only.
+// A service that answers events before their commits are on disk. It replaces a function of the group committer.
+// The crash suite must detect this fault at any kill. Loaded with --import, by tests only.
 import type { Commit } from "../../../core/contract/store.ts"
 import { GroupCommit } from "../../../core/storage/commit.ts"
 

@@ -1,5 +1,5 @@
-// A data file that is written without flushing, as with `synchronous=OFF`: a kill leaves it whole, since the page cache
-// lives on; a power cut would not. Loaded with --import, by tests only; it is loaded in the writer's thread too.
+// A data file written without flushing, as with `synchronous=OFF`. It survives a kill, since the page cache survives, but not a
+// power cut. Loaded with --import, by tests only, also in the writer's thread.
 import { DatabaseSync } from "node:sqlite"
 
 const real = DatabaseSync.prototype.exec

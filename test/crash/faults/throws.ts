@@ -30,7 +30,7 @@ for (const [place, [prototype, method]] of Object.entries(places)) {
   })
 }
 
-/** Takes the fault that waits for this place. */
+/** Removes and returns the pending fault of this place. */
 function takeFault(place: string): string | undefined {
   if (!existsSync("fault")) return undefined
   const [expected, way] = readFileSync("fault", "utf8").split(" ")

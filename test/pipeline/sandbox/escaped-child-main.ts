@@ -1,5 +1,5 @@
-// A sandbox child whose foreign code has broken out of its isolate: started and confined as any, and then runs what a test
-// asks for with all that Node offers in its own realm.
+// A sandbox child whose foreign code has escaped its isolate. It starts confined like any child, then runs a test's attempts with
+// all of Node's features in its own realm.
 import { execFileSync } from "node:child_process"
 import { createSocket } from "node:dgram"
 import { resolve4 } from "node:dns/promises"

@@ -1,14 +1,14 @@
-// Transforms that try to get out, to take more than their share, or to return what is not data. Each with the causes that
-// it may be reported with; where V8's own timeout, the memory limit and the hard deadline race, any of them will do.
+// Transforms that try to escape, to exceed their limits, or to return other values than data, each with acceptable outcomes.
+// V8's timeout, the memory limit and the hard deadline may race, so several outcomes can be acceptable.
 
 export interface Hostile {
   readonly name: string
   readonly transform: string
   readonly schema?: unknown
   readonly body?: unknown
-  /** Acceptable outcomes: kinds of failure, "refused" at save, or "ok" for what is harmless here. */
+  /** Acceptable outcomes: kinds of failure, "refused" at save, or "ok" if harmless here. */
   readonly expect: readonly string[]
-  /** What an "ok" must have returned. */
+  /** Required return value of an "ok". */
   readonly event?: unknown
 }
 
@@ -153,7 +153,7 @@ export const hostileTransforms: readonly Hostile[] = [
       "function f() { try { f() } catch (e) { return e.constructor.constructor('return process')() } return 1 }\nfunction transform() { return { p: typeof f() } }",
     expect: ["threw", "timeout", "ok"],
   },
-  // What is not data
+  // Values other than data
   { name: "function returned", transform: inTransform("return () => 1"), expect: ["bad_result"] },
   { name: "function inside", transform: inTransform("return { a: [{ f() {} }] }"), expect: ["bad_result"] },
   { name: "symbol returned", transform: inTransform("return Symbol('x')"), expect: ["bad_result"] },

@@ -1,4 +1,4 @@
-// A sandbox for tests: the real one, with real children; calls with everything a test does not care about filled in.
+// A real sandbox with real children, for tests. Calls have defaults for all irrelevant fields.
 import { systemClock } from "../../../core/kernel/clock.ts"
 import type { CoreConfig } from "../../../core/kernel/config.ts"
 import { createLog } from "../../../core/kernel/log.ts"
@@ -19,7 +19,7 @@ export function sandboxUnderTest(options: Partial<SandboxOptions> & { settings?:
   return createSandbox({ log: createLog("silent"), clock: systemClock, ...rest, config: { ...sandboxConfig, ...settings } })
 }
 
-/** Compiles what is expected to compile. */
+/** Compiles a program. Throws if it does not compile. */
 export async function programOf(sandbox: Sandbox, transform: string | null, schema: unknown = null): Promise<Program> {
   const { program, problems } = await sandbox.compile({ organization: "acme", schema, transform })
   if (!program) throw new Error(`Does not compile: ${JSON.stringify(problems)}`)
@@ -39,7 +39,7 @@ export function callOf(program: Program, body: unknown, more: Partial<SandboxCal
   }
 }
 
-/** One for all tests of a suite, started before them, and what each of them asks of it. */
+/** Starts one sandbox for all tests of a suite. Returns functions to use it. */
 export function sandboxOfSuite(options: Parameters<typeof sandboxUnderTest>[0] = {}) {
   const sandbox = sandboxUnderTest(options)
   before(() => sandbox.start())

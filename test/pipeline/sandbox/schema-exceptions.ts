@@ -1,6 +1,6 @@
-// Where ajv departs from the JSON-Schema-Test-Suite: file, case and test, or "refused" where the schema does not compile.
-// The suite's test fails when an entry holds no more. Most are about `$dynamicRef` with several targets, which is refused
-// rather than decided wrongly, and about what `contains` marks as evaluated.
+// Deviations of ajv from the JSON-Schema-Test-Suite: file, case and test, or "refused" if the schema does not compile. The
+// suite's test fails for an outdated entry. Most concern `$dynamicRef` with several targets (refused instead of decided wrongly),
+// and the evaluation marks of `contains`.
 
 export const knownFailures: ReadonlySet<string> = new Set<string>([
   "draft2020-12/dynamicRef | $dynamicRef avoids the root of each schema, but scopes are still registered | refused",

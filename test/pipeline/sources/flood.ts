@@ -1,5 +1,5 @@
-// A flood from a process of its own: posts to an address on as many connections as it is told, without a pause, until
-// its parent lets go of it; then says how often it was answered with each status.
+// Floods an address from a separate process: posts on a number of connections without a pause until its parent disconnects. Then
+// reports the count of each status.
 import { Agent, request } from "node:http"
 
 const [url = "", connections = ""] = process.argv.slice(2)

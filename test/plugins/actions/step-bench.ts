@@ -1,4 +1,4 @@
-// Runs one action as a pipeline would: its document compiled, rendered for an event, and run with the context of a step.
+// Runs one action as a pipeline would: compiles its document, renders it for an event, and runs it with a step's context.
 import { parse } from "yaml"
 import type { AnyAction, Reply, StepContext, StepWarning } from "../../../core/contract/action.ts"
 import type { Json } from "../../../core/contract/collection.ts"
@@ -22,7 +22,7 @@ export function compiled(action: AnyAction, yaml: string) {
   return compileConfig(action, fieldsOf(yaml), "/pipeline/0", common)
 }
 
-/** The rendered config. Throws what compiling finds wrong, as one message. */
+/** Returns the rendered config. Throws all compile problems as one message. */
 export function rendered(action: AnyAction, yaml: string, event: Json = {}, more: object = {}): unknown {
   const { evaluate, schemaProblems, templateProblems } = compiled(action, yaml)
   const problems = [...schemaProblems, ...templateProblems]
@@ -60,7 +60,7 @@ export interface Ran {
   readonly work: StagedWork
 }
 
-/** Renders, runs and checks the result against what the action declares. */
+/** Renders and runs the action, and checks the result against its declaration. */
 export async function runStep(
   action: AnyAction,
   yaml: string,

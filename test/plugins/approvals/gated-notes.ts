@@ -1,4 +1,4 @@
-// A plugin with operations that wait for approval: they write a note, and count how often they ran.
+// A plugin with operations that wait for approval. They write a note and count their runs.
 import { z } from "zod"
 import { type Document, defineCollection, defineOperation, definePlugin, UnitsOfWork } from "#core"
 import type { TestHost } from "#core/testing"
@@ -12,7 +12,7 @@ interface Note extends Document {
 
 export const NoteCollection = defineCollection<Note>()({ name: "gated_notes", scope: "organization", times: [], indexes: [] })
 
-/** How often they were performed, by the text of the note. */
+/** Number of runs by the note's text. */
 export const performed = new Map<string, number>()
 
 interface Varied {
@@ -45,7 +45,7 @@ const writing = (name: string, path: string, { change = (text) => text, ...more 
     },
   })
 
-/** A member of the host's organization, with a key of their own. */
+/** Creates a member of the host's organization with a key. */
 export function memberOf(
   host: TestHost,
   name: string,
@@ -61,7 +61,7 @@ export function memberOf(
   })
 }
 
-/** A session that the person began, as a bearer text. */
+/** Opens a session of the person and returns its bearer text. */
 export function signedIn(host: TestHost, user: string): Promise<string> {
   return host.get(UnitsOfWork).run((work) => {
     const input = { user, organization: host.organization.id, method: "email_code", device: "Test", address: "127.0.0.1" } as const

@@ -1,4 +1,4 @@
-// A plugin with a job that waits for approval: it keeps what it was run with. And what its tests ask of a service.
+// A plugin with a job that waits for approval and stores its payload. Also helpers for its tests.
 import { z } from "zod"
 import { type AppError, type Document, defineCollection, defineJob, definePlugin, JobQueue, Store, UnitsOfWork } from "#core"
 import type { TestHost } from "#core/testing"
@@ -13,7 +13,7 @@ interface Report extends Document {
 
 const ReportCollection = defineCollection<Report>()({ name: "gated_reports", scope: "organization", times: [], indexes: [] })
 
-/** What is done before a report is kept, and what runs were told in the end. */
+/** Hook before a report is stored, and final errors of runs. */
 export const reports = { before: () => {}, refused: [] as unknown[] }
 
 export const sendReport = defineJob({

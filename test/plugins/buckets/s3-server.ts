@@ -1,5 +1,5 @@
-// A real S3-compatible server on loopback, started from the binary that MILLRACE_TEST_S3_SERVER names, on a temporary
-// folder. Where the variable is not set, the tests that need it are skipped, and a line says so once.
+// A real S3-compatible server on loopback, from the binary in MILLRACE_TEST_S3_SERVER, on a temporary folder. Without the
+// variable, tests that need it are skipped with one warning.
 import { type ChildProcess, spawn } from "node:child_process"
 import { once } from "node:events"
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs"
@@ -8,14 +8,14 @@ import { join } from "node:path"
 import { freePort } from "../../free-port.ts"
 
 export interface S3Server {
-  /** Settings of the buckets plugin for it, under `s3`. */
+  /** Settings of the buckets plugin for this server, under `s3`. */
   readonly settings: Readonly<Record<string, unknown>>
   readonly secret: string
-  /** Ends at once; what it holds stays. */
+  /** Ends the server at once; its data stays. */
   kill(): Promise<void>
-  /** After `kill`, where it was. */
+  /** Restarts it at the same address after `kill`. */
   again(): Promise<void>
-  /** Takes connections and answers nothing, until it goes on. */
+  /** While true, the server accepts connections but sends no answers. */
   hold(isHeld: boolean): void
   stop(): Promise<void>
 }

@@ -1,10 +1,10 @@
-// Runs a suite on both kinds of bucket: the folder always, S3 where a server can be had.
+// Runs a suite on both kinds of bucket: always on the folder, and on S3 if a server is available.
 import { type TestHost, testHost } from "#core/testing"
 import { type S3Server, s3Available, startS3 } from "./s3-server.ts"
 
 export interface BucketLeg {
   readonly kind: "folder" | "s3"
-  /** A service that keeps its objects there; stopped after the suite. */
+  /** Starts a service with objects in this bucket. It is stopped after the suite. */
   start(settings?: Readonly<Record<string, unknown>>, env?: Readonly<Record<string, string>>): Promise<TestHost>
 }
 
@@ -23,7 +23,7 @@ export function onBothBuckets(title: string, define: (leg: BucketLeg) => void): 
   })
 }
 
-/** Settings of plugins as a variable gives them. */
+/** Returns plugin settings as an environment variable. */
 export function pluginSettings(settings: Readonly<Record<string, unknown>>): Record<string, string> {
   return { MILLRACE_PLUGINS_SETTINGS: JSON.stringify(settings) }
 }

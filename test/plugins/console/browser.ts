@@ -1,5 +1,5 @@
-// The console in Chromium, for tests of screens: one service and one browser a file, pages that are signed in, and what must
-// hold of every screen in every look. MILLRACE_TEST_PICTURES names a folder for pictures of them.
+// The console in Chromium, for tests of screens: one service and one browser per file, signed-in pages, and common checks of
+// every screen in every look. MILLRACE_TEST_PICTURES names a folder for pictures.
 import { mkdirSync, readFileSync } from "node:fs"
 import { createRequire } from "node:module"
 import { join } from "node:path"
@@ -21,7 +21,7 @@ const looks = [
   { name: "dark-narrow", colorScheme: "dark", viewport: { width: 320, height: 640 } },
 ] as const
 
-// A busy machine draws a page in a minute. One wait ends well before its test, so that a failure says what was waited for.
+// A busy machine may take a minute to draw a page. A wait ends well before its test, so the failure names the awaited condition.
 const [waitMs, testMs] = [200_000, 600_000]
 
 interface Watched {
@@ -30,7 +30,7 @@ interface Watched {
   readonly elsewhere: string[]
 }
 
-/** Registers the hooks of the file's `describe`; every page that is opened is closed and judged after its test. */
+/** Registers the hooks of the file's `describe`. Closes and checks every opened page after its test. */
 export function consoleUnderTest(options: TestHostOptions | (() => Promise<TestHostOptions>) = {}): ConsoleUnderTest {
   const own = new ConsoleUnderTest()
   before(async function () {
@@ -57,10 +57,10 @@ export class ConsoleUnderTest {
   }
 
   async start(options: TestHostOptions): Promise<void> {
-    // Nobody else's while the service is away.
+    // A port that stays free while the service is stopped.
     this.#options = { ...options, env: { ...options.env, PORT: String(await freePort()) } }
     await this.startService()
-    // With processes of its own for each page, and with the rules of origins, which the service's own flags turn off.
+    // With a process per page and the rules of origins, both disabled by the service's own flags.
     this.#browser = await launchChromium(["--no-sandbox"])
   }
 
@@ -69,24 +69,24 @@ export class ConsoleUnderTest {
     await this.#host?.stop()
   }
 
-  /** Ends the service, as its process would. */
+  /** Stops the service, as its process would. */
   async stopService(): Promise<void> {
     await this.#host?.stop()
     this.#host = undefined
   }
 
-  /** As it was started first, at the same address. */
+  /** Starts the service again with the same options and address. */
   async startService(): Promise<void> {
     this.#host = await testHost(this.#options)
   }
 
-  /** A page without a session. `mayFail`: the network's own messages about failed requests are expected. */
+  /** Opens a page without a session. `mayFail`: network error messages about requests are expected. */
   async open(path: string, { mayFail = false } = {}): Promise<Page> {
     const context = await this.#context()
     return await this.#page(context, path, mayFail)
   }
 
-  /** A page with a session of the admin's, or of another key. */
+  /** Opens a page with a session of the admin key or another key. */
   async signedIn(path: string, { key = this.host.adminKey, mayFail = false } = {}): Promise<Page> {
     const context = await this.#context()
     const answer = await context.request.post(`${this.host.url}/console-session`, { data: { key } })
@@ -96,7 +96,7 @@ export class ConsoleUnderTest {
     return page
   }
 
-  /** A page with a session that the owner began, as a person. */
+  /** Opens a page with a session of the owner as a person. */
   async signedInAsOwner(path: string): Promise<Page> {
     const { host } = this
     const { user } = (await host.api<{ user: { id: string } }>("GET", "/v1/me")).body
@@ -120,7 +120,7 @@ export class ConsoleUnderTest {
     const { url } = this.host
     const page = await context.newPage()
     const [messages, elsewhere]: [string[], string[]] = [[], []]
-    // What is refused on purpose, the browser reports by itself.
+    // The browser itself logs intended refusals.
     const expected = mayFail ? /status of (?:40[01349]|429|50\d)|net::ERR_|WebSocket connection/ : /status of 40[0139]/
     page.on("console", (message) => void (expected.test(message.text()) || messages.push(message.text())))
     page.on("pageerror", (error) => void messages.push(String(error)))
@@ -133,7 +133,7 @@ export class ConsoleUnderTest {
     return page
   }
 
-  /** Closes the pages; their logs must be empty, and nothing may have left the origin. */
+  /** Closes the pages. Their logs must be empty, and no request may have left the origin. */
   async judge(): Promise<void> {
     for (const { context, said: messages, elsewhere } of this.#opened.splice(0)) {
       await context.close()
@@ -142,7 +142,10 @@ export class ConsoleUnderTest {
     }
   }
 
-  /** In light and dark, wide and narrow, or some of these looks: nothing that axe finds, nothing that scrolls sideways, and a picture of each. */
+  /**
+   * Checks light and dark, wide and narrow, or some of these looks: no findings of axe, no horizontal scrolling. Takes a picture
+   * of each.
+   */
   async looksRight(page: Page, name: string, isLooked: (number: number) => boolean = () => true): Promise<void> {
     const folder = process.env["MILLRACE_TEST_PICTURES"]
     for (const [number, { name: look, colorScheme, viewport }] of looks.entries()) {
@@ -161,7 +164,7 @@ export class ConsoleUnderTest {
     await page.setViewportSize(looks[0].viewport)
   }
 
-  /** Presses Tab until an element of this name has the focus, as somebody without a mouse does. */
+  /** Presses Tab until an element of this name has the focus, like a keyboard user. */
   async tabTo(page: Page, name: string | RegExp): Promise<void> {
     for (let pressed = 0; pressed < 300; pressed++) {
       await page.keyboard.press("Tab")
@@ -172,16 +175,16 @@ export class ConsoleUnderTest {
   }
 }
 
-/** What has the focus is called, also within an editor. */
+/** Name of the focused element, also within an editor. */
 const focusedName = `(() => {
   let one = document.activeElement
   while (one?.shadowRoot?.activeElement) one = one.shadowRoot.activeElement
   return (one?.getAttribute("aria-label") ?? one?.labels?.[0]?.textContent ?? one?.textContent ?? "").trim()
 })()`
 
-/** By the debugger's protocol, which the page's policy does not hold. */
+/** Uses the debugger protocol, since the page's policy does not apply to it. */
 async function violations(page: Page): Promise<string[]> {
-  // Until the page is loaded again, it stays there.
+  // axe stays loaded until the page reloads.
   if (!(await page.evaluate("'axe' in globalThis"))) await page.evaluate(axe)
   return await page.evaluate(async (runOnly) => {
     const { run } = (

@@ -1,4 +1,4 @@
-// A service with something in every area, as a small company has it after a week: what the tests of all screens walk through.
+// A service with data in every area, like a small company after a week. Tests of all screens use it.
 import { expect } from "chai"
 import { UnitsOfWork } from "#core"
 import type { TestHost, TestHostOptions } from "#core/testing"

@@ -1,11 +1,10 @@
-// Texts of strangers that try to be more than text, put into all that the service answers: for tests that every screen shows them
-// as what they are.
+// Puts hostile texts into all answers of the service. Tests check that every screen shows them as plain text.
 import type { Page } from "playwright-core"
 
 export const mark = "evil-mark"
 const hostile = `<img src=x onerror="document.title='hit'"><script>document.title='hit'</script>\u202e${mark} ${"unbroken".repeat(40)}`
 
-/** From now on each text of an answer that people wrote is a hostile one. */
+/** Replaces each text written by people in later answers by a hostile text. */
 export async function answerHostile(page: Page): Promise<void> {
   await page.route(/\/v1\//, async (route) => {
     const response = await route.fetch()
@@ -14,7 +13,7 @@ export async function answerHostile(page: Page): Promise<void> {
   })
 }
 
-/** What such a text has become on the page that is more than text; and what it turns, or shoves aside. */
+/** Returns effects of the hostile text beyond plain text: markup, changed text direction, broken layout. */
 export async function harmOf(page: Page): Promise<string[]> {
   return (await page.evaluate(harm)) as string[]
 }
@@ -31,7 +30,7 @@ const harm = `(() => {
 })()`
 
 const pattern = /^(?:title|name|note|description|summary|subject|text|body|content|message|objective|reason|about)$/
-/** What the console reads as something else than text. */
+/** Fields that the console does not read as text. */
 const read = new Set(["svg", "cursor", "next_cursor"])
 
 function hostileOf(value: unknown, name = ""): unknown {

@@ -1,10 +1,10 @@
-// Sign-in by mail in a browser, with the mails of the service under test.
+// Sign-in by mail in a browser, with mails of the service under test.
 import { expect } from "chai"
 import type { Page } from "playwright-core"
 import type { TestHost } from "#core/testing"
 import { until } from "../../waiting.ts"
 
-/** The newest mail to an address after the first `count`. */
+/** Returns the newest mail to an address after the first `count`. */
 export async function mailTo(host: TestHost, email: string, count = 0) {
   host.clock.move(1_000)
   return await until(`mail ${count + 1} to ${email}`, () => {
@@ -17,7 +17,7 @@ export function countMails(host: TestHost, email: string): number {
   return host.mails.filter(({ to }) => [to].flat().includes(email)).length
 }
 
-/** Reads the code of the mail, and enters it in the form that waits for it. */
+/** Reads the code from the mail and enters it in the open form. */
 export async function enterCode(host: TestHost, page: Page, email: string, before: number): Promise<void> {
   await page.getByLabel("Code", { exact: true }).waitFor()
   const { subject } = await mailTo(host, email, before)

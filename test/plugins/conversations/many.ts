@@ -1,4 +1,4 @@
-// A large organization's conversations, written as the service would leave them, without the events that make them.
+// Conversations of a large organization, written directly in the service's stored form without the events behind them.
 import { Store, timestamp } from "#core"
 import { StagedWork } from "#core/engine"
 import type { TestHost } from "#core/testing"
@@ -15,13 +15,13 @@ export interface Many {
 
 const numbers = 10
 const perCommit = 50
-/** Of ten people one has opted out. */
+/** One of ten people has opted out. */
 const perOptOut = 10
 
 export const numberOf = (n: number) => `+49301234567${n % numbers}`
 export const addressOf = (n: number) => `+49151${10_000_000 + n}`
 
-/** Registers the numbers, and has everybody seen as a lead. */
+/** Registers the numbers, and creates a lead for each person. */
 export async function fillPeople(host: TestHost, { conversations }: Many): Promise<void> {
   for (let n = 0; n < numbers; n++) await host.api("POST", "/v1/voice/phone-numbers", { number: numberOf(n), agent_ref: `agent-${n}` })
   const at = timestamp(host.clock.now())

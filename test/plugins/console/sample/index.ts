@@ -1,4 +1,4 @@
-// A plugin whose screens use what the console offers them, each part once; for tests.
+// A plugin whose screens use each part of the console once; for tests.
 import { z } from "zod"
 import { definePlugin } from "#core"
 

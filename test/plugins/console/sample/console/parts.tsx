@@ -1,4 +1,4 @@
-// Every part but the editor.
+// Every console part except the editor.
 import { useSignal } from "@preact/signals"
 import {
   Ago,
