@@ -18,11 +18,11 @@ const measureEveryMs = 1_000
 const busySlowness = 3
 
 /**
- * Counts a wait in two steps, so that no busy or paused machine ends it early.
+ * Counts a wait in two steps, so a busy or paused machine does not end it early.
  * A round (a look and its pause) counts at most twice its pause: a process that stood still for a minute counts one round.
- * Each second, a fixed piece of work is timed. The slowness is its time divided by its time on a quiet machine, and counted
- * time is divided by it. Other processes share the processor with that work, so their part of the wait grows as it does: ten
- * busy neighbours and a processor ten times as slow both make ten seconds last a hundred.
+ * Each second, a fixed piece of work is timed. The slowness is its time divided by its time on a quiet machine, and counted time
+ * is divided by it. Other processes share the processor with that work, so their part of the wait grows as it does: ten busy
+ * neighbours and a processor ten times as slow both make ten seconds last a hundred.
  */
 export class Patience {
   readonly #began = performance.now()

@@ -1,4 +1,4 @@
-// Child processes in tests, and what runs like one: what they said until something was seen, or until they ended.
+// Output of child processes and commands in tests: until a pattern matches, or until the end.
 import type { Readable } from "node:stream"
 
 /** A child process, or a command in this process. */
@@ -9,7 +9,7 @@ export interface Speaking {
   once(event: "error", listener: (error: Error) => void): unknown
 }
 
-/** Everything said until the pattern was seen; rejects with it when the process ends first. */
+/** Resolves with all output when the pattern matches. Rejects with it if the process ends first. */
 export function outputUntil(child: Speaking, pattern: RegExp): Promise<string> {
   return new Promise((resolve, reject) => {
     let output = ""
@@ -23,7 +23,7 @@ export function outputUntil(child: Speaking, pattern: RegExp): Promise<string> {
   })
 }
 
-/** Exit code (or the signal that ended it) and everything said on both streams. */
+/** Resolves with the exit code (or the signal) and all output on both streams. */
 export function finished(child: Speaking): Promise<{ code: number | string | null; output: string }> {
   return new Promise((resolve, reject) => {
     let output = ""

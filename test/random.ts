@@ -1,4 +1,4 @@
-// Numbers that are drawn alike in every run.
+// Random numbers, equal in every run.
 
 /** Mulberry32: numbers from 0 to 1. */
 export function randomFrom(seed: number): () => number {

@@ -1,16 +1,16 @@
-// What a call was refused with, for tests that call functions; over HTTP it is the answer's body.
+// Returns the refusal of a call, for tests that call functions. Over HTTP it is the answer's body.
 import { AppError } from "../core/kernel/errors.ts"
 
 type Call = Promise<unknown> | (() => unknown)
 
-/** The AppError of a call; throws where the call succeeded or broke otherwise. */
+/** Returns the AppError of a call. Throws if the call succeeded or failed with another error. */
 export async function refusalOf(call: Call): Promise<AppError> {
   const error = await failureOf(call)
   if (error instanceof AppError) return error
   throw error
 }
 
-/** Any error that a call ended with; throws where it succeeded. */
+/** Returns the error of a call. Throws if the call succeeded. */
 export async function failureOf(call: Call): Promise<Error & { code?: string; details?: Record<string, unknown> }> {
   try {
     await (typeof call === "function" ? call() : call)

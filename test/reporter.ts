@@ -1,6 +1,6 @@
-// Mocha's dots, each failure at once, then the files that took most of the processor, what was skipped, and the counts: of each leg
-// (the embedded store, MongoDB), and of the whole on a line of its own. A run fails that executed nothing, that skipped
-// what the list in MILLRACE_TEST_ALLOWED_SKIPS does not name, or whose count of failures is not mocha's.
+// Prints mocha's dots and each failure at once, then the most expensive files, skipped tests and counts per leg (embedded store,
+// MongoDB) and in total. A run fails if it executed no tests, skipped a test missing from the list in
+// MILLRACE_TEST_ALLOWED_SKIPS, or counted other failures than mocha.
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { dirname, join, relative } from "node:path"
@@ -10,9 +10,9 @@ import { type FileTime, readTimes, timesVariable } from "./times.ts"
 const { EVENT_TEST_PASS, EVENT_TEST_FAIL, EVENT_TEST_PENDING } = Mocha.Runner.constants
 
 const maxCostliest = 15
-/** Of one core. */
+/** Seconds of one core. */
 const maxAreaSeconds = 15
-/** Titles shown of each file with skipped tests, where no list says which may be skipped. */
+/** Titles per file with skipped tests, without a list of allowed skips. */
 const maxTitles = 3
 
 export default class Counting extends Mocha.reporters.Dot {
@@ -22,12 +22,12 @@ export default class Counting extends Mocha.reporters.Dot {
 
   constructor(runner: Mocha.Runner, options: Mocha.MochaOptions) {
     super(runner, options)
-    // Before mocha starts its workers, which inherit it.
+    // Set before mocha starts its workers, so they inherit it.
     process.env[timesVariable] = join(this.#timesFolder, "times")
     runner.on(EVENT_TEST_PASS, (test) => this.#legOf(test).passed++)
     runner.on(EVENT_TEST_FAIL, (test, error) => {
       this.#legOf(test).failed++
-      // At once: a run that is interrupted has still reported what it found.
+      // Printed at once, so an interrupted run has reported its findings.
       console.log(`\n  failed: ${test.fullTitle()}: ${error.message.split("\n", 1)[0]}`)
     })
     runner.on(EVENT_TEST_PENDING, (test) => {
@@ -36,7 +36,7 @@ export default class Counting extends Mocha.reporters.Dot {
     })
   }
 
-  /** Called by mocha last, with its own count of failures; what is handed on becomes the exit code. */
+  /** Called last by mocha, with its own count of failures. The value passed to `end` becomes the exit code. */
   override done(counted: number, end: (failures: number) => void): void {
     const { mongodb, embedded } = this.#legs
     const [passed, failures] = [mongodb.passed + embedded.passed, mongodb.failed + embedded.failed]
@@ -72,7 +72,7 @@ function printCostliest(path: string): void {
   if (process.env["MILLRACE_TEST_TIER"] === "fast") printAreas(times)
 }
 
-/** Those of the fast tier that take more than an area may (README.md). */
+/** Prints areas of the fast tier over their limit (README.md). */
 function printAreas(times: readonly FileTime[]): void {
   const areas = new Map<string, number>()
   for (const { file, cpuSeconds } of times) areas.set(dirname(file), (areas.get(dirname(file)) ?? 0) + cpuSeconds)
@@ -81,7 +81,7 @@ function printAreas(times: readonly FileTime[]): void {
     console.log(`areas over ${maxAreaSeconds}: ${costly.map(([area, seconds]) => `${area} ${seconds.toFixed(1)}`).join(", ")}`)
 }
 
-/** Returns how many skipped tests are not on the list of those that may be; 0 where there is no list. */
+/** Returns the number of skipped tests missing from the list of allowed skips; 0 without a list. */
 function printSkipped(skipped: ReadonlyMap<string, readonly string[]>): number {
   const allowedSkips = process.env["MILLRACE_TEST_ALLOWED_SKIPS"]
   if (allowedSkips !== undefined && !existsSync(allowedSkips))

@@ -1,23 +1,23 @@
-// Another node that is faster: before a commit of the service, a rival commit changes the same document.
+// Simulates a faster node: before a commit of the service, a rival commit changes the same document.
 import { Store } from "#core"
 import type { Commit, Write } from "../core/contract/store.ts"
 import type { Key } from "../core/kernel/di.ts"
 
 export interface Rival {
-  /** Commits that met a rival one. */
+  /** Number of commits with a rival. */
   readonly met: number
-  /** Ends it; later commits meet no rival. */
+  /** Ends the rivalry; later commits have no rival. */
   stop(): void
 }
 
 export interface RivalOptions {
-  /** The writes that meet a rival; default: every write on condition and every insert. */
+  /** Selects writes with a rival. Default: every conditional write and every insert. */
   readonly only?: (write: Write) => boolean
-  /** The rival itself. Default: a commit that counts up the number in the condition, or adds the same document. */
+  /** The rival commit. Default: increments the number in the condition, or inserts the same document. */
   readonly faster?: (write: Write) => Promise<unknown>
 }
 
-/** Lets the first `times` commits that write a document of the collection come second to a real commit of the same store. */
+/** Makes the first `times` commits to the collection lose against a real commit of the same store. */
 export function rivalOf(host: { get<T>(token: Key<T>): T }, collection: string | undefined, times = 1, options: RivalOptions = {}): Rival {
   const { only = () => true, faster } = options
   const store = host.get(Store)
@@ -45,7 +45,7 @@ export function rivalOf(host: { get<T>(token: Key<T>): T }, collection: string |
   }
 }
 
-/** Undefined for a write that no other commit refuses. */
+/** Returns undefined for a write that no other commit can refuse. */
 function rivalTo(write: Write): Write | undefined {
   if (write.kind === "insert" && write.ifPresent !== "keep") return write
   if (write.kind !== "update" || !write.where) return undefined

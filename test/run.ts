@@ -1,8 +1,7 @@
-// Runs one tier of the tests: `node test/run.ts fast|slow|soak [mocha's arguments]`. A file's name says its tier:
-// *.slow.test.ts, *.soak.test.ts, and every other *.test.ts is fast. Files run in a few mocha workers more than there
-// are cores, the longest first. Tests that draw their inputs use one seed; in the soak a new one each time, printed here. What
-// draws inputs, or takes some of many cases in the fast tier, runs again in the slow tier with others or with more of them, and
-// in the soak, where times are judged as well.
+// Runs one tier of the tests: `node test/run.ts fast|slow|soak [mocha's arguments]`. The file name decides the tier:
+// *.slow.test.ts, *.soak.test.ts, and fast for every other *.test.ts. Files run in a few more mocha workers than there are cores,
+// the longest first. Tests that draw inputs use one seed; the soak uses a new seed each time and prints it. Tests with drawn
+// inputs or samples of cases run again in the slow tier with other or more inputs, and in the soak with time limits.
 import { spawn } from "node:child_process"
 import { randomInt } from "node:crypto"
 import { once } from "node:events"
@@ -14,7 +13,7 @@ import { projectRoot } from "./import-graph.ts"
 const tiers = ["fast", "slow", "soak"] as const
 type Tier = (typeof tiers)[number]
 
-/** Beginnings of names, below test/, of the files that take longest, as measured; the rest follows by size. A stale one does no harm. */
+/** Name prefixes below test/ of the slowest files, as measured; other files follow by size. An outdated entry does no harm. */
 const longest = [
   // slow
   "surface/generated-clients",
@@ -98,18 +97,15 @@ function rankOf(file: string): number {
 }
 
 /**
- * Files at once: more than the cores, since a file often waits for other processes, most in the slow tier, or for time to
- * pass. One of them is a file that judges turns.
+ * Parallel files: more than the cores, since files often wait for processes (most in the slow tier) or for time. One of the files
+ * measures turns.
  */
 const jobs = (tier: Tier) => Math.max(2, availableParallelism()) + (tier === "slow" ? 3 : 2)
 
-/**
- * The tests are bound by the processor, which threads that collect garbage beside each other take more of; and what a
- * test leaves behind is seldom kept.
- */
+/** Tests are bound by the processor. Parallel garbage collection would use more of it, and tests rarely retain memory. */
 const garbage = ["--single-threaded-gc", "--min-semi-space-size=16", "--max-semi-space-size=64"]
 
-/** Of memory in the fast tier, whose kills are of processes, not of machines: what was written stays without a flush. */
+/** In memory for the fast tier: its tests kill processes, not machines, so unflushed writes survive. */
 function temporaryFolder(tier: Tier): string | undefined {
   const [memory, needed] = ["/dev/shm", 2 ** 31]
   if (tier !== "fast" || !existsSync(memory)) return undefined
@@ -117,12 +113,12 @@ function temporaryFolder(tier: Tier): string | undefined {
   return bavail * bsize >= needed ? memory : undefined
 }
 
-/** Turns are measured in a process of their own, which collects its garbage as a service does. */
+/** Turns are measured in a separate process that collects its garbage as a service does. */
 function judgesTurns(file: string): boolean {
   return /\bexpectShortTurn\b/.test(readFileSync(join(projectRoot, file), "utf8"))
 }
 
-/** Resolves with the exit code. Interrupted by `signal`, it ends as by Ctrl-C: with what it has found so far. */
+/** Resolves with the exit code. After `signal`, the run ends as after Ctrl-C, with its findings so far. */
 export async function runTier(tier: Tier, more: readonly string[], signal?: AbortSignal): Promise<number> {
   const variables = Object.fromEntries(Object.entries(environment[tier]()).map(([name, value]) => [name, process.env[name] ?? value]))
   if (tier === "soak") console.log(`MILLRACE_TEST_SEED=${variables["MILLRACE_TEST_SEED"]}`)
@@ -134,10 +130,10 @@ export async function runTier(tier: Tier, more: readonly string[], signal?: Abor
     const [status] = (await once(mocha, "close")) as [number | null]
     return status ?? 1
   }
-  // Ctrl-C reaches mocha as well, which ends by it.
+  // Ctrl-C also reaches mocha and ends it.
   process.on("SIGINT", () => undefined)
   const files = filesOf(tier)
-  // Times are measured in the soak: one file at a time.
+  // The soak measures times, so it runs one file at a time.
   if (tier === "soak") return await run([], [], files)
   const { turns = [], rest: others = [] } = Object.groupBy(files, (file) => (judgesTurns(file) ? "turns" : "rest"))
   const parallel = ["--parallel", "--jobs", String(jobs(tier) - 1)]

@@ -1,4 +1,4 @@
-// A thread that sends requests, so that what the sender's side costs is not counted as the service's.
+// A thread that sends requests, so the sender's cost is not counted as the service's.
 import { parentPort, Worker } from "node:worker_threads"
 
 interface Sent {
@@ -15,7 +15,7 @@ export interface Answer {
   readonly text: string
 }
 
-/** The sender as a test holds it. */
+/** The test's handle of the sender. */
 export class SendingThread {
   readonly #worker = new Worker(new URL(import.meta.url))
   readonly #waiting = new Map<number, (answer: Answer) => void>()
@@ -32,7 +32,7 @@ export class SendingThread {
     return this.#send({ method: "POST", url, body, headers: { "content-type": "application/json", ...headers } })
   }
 
-  /** The bytes are best shared memory: others are copied. */
+  /** Use shared memory for the bytes: other buffers are copied. */
   put(url: string, body: Uint8Array): Promise<Answer> {
     return this.#send({ method: "PUT", url, body, headers: {} })
   }

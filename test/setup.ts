@@ -1,7 +1,6 @@
-// Before any test: chai shows expected and actual values in full, properties draw their inputs from one seed (another
-// where MILLRACE_TEST_SEED names one), and the processes of shared sandboxes and the threads of stores outlive services and commands. After the
-// tests of each file (a worker runs one at a time): what modules have asked for, how often a 503 was asked again, and the
-// file's time.
+// Before all tests: chai shows expected and actual values in full, and properties draw inputs from one seed (MILLRACE_TEST_SEED
+// overrides it). Processes of shared sandboxes and threads of stores outlive services and commands. After the tests of each file
+// (a worker runs one file at a time): runs registered endings, and records the file's time and its retries after a 503.
 import "../core/compile-cache.js"
 import { basename } from "node:path"
 import { config } from "chai"

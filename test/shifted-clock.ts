@@ -1,9 +1,9 @@
-// A clock that tests shift while timers go on running in real time: for what compares times, in services under load too.
-// Where timers are to run as time is moved, use the MovableClock that `testHost` has.
+// A clock that tests can shift while timers run in real time. For tests that compare times, also under load. If timers must
+// follow the moved time, use the MovableClock of `testHost`.
 import { type Clock, systemClock } from "../core/kernel/clock.ts"
 
 export class ShiftedClock implements Clock {
-  /** Milliseconds that wall time and measured time are ahead. */
+  /** Milliseconds by which wall time and measured time are ahead. */
   ahead = 0
   #stepped = 0
   #stands: { readonly now: number; readonly monotonic: number } | undefined
@@ -11,7 +11,7 @@ export class ShiftedClock implements Clock {
   monotonic = () => (this.#stands?.monotonic ?? systemClock.monotonic()) + this.ahead
   after = systemClock.after
 
-  /** Sets wall time alone, on or back, as an administrator does. */
+  /** Moves only wall time, forward or back, like an administrator. */
   step(milliseconds: number): void {
     this.#stepped += milliseconds
   }

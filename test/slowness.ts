@@ -1,6 +1,6 @@
-// For bounds in seconds: what something takes of the processor, and when nothing ran at all.
+// Measures for bounds in seconds: processor time, and running time without pauses of the machine.
 
-/** Milliseconds of the processor that it takes of this thread: what the thread waits for, and for how long, does not count. */
+/** Returns the processor time of this thread in milliseconds. Waiting does not count. */
 async function processorMs(run: () => unknown): Promise<number> {
   const before = process.threadCpuUsage()
   await run()
@@ -9,8 +9,8 @@ async function processorMs(run: () => unknown): Promise<number> {
 }
 
 /**
- * As `processorMs`, for a `run` that can be repeated. Repeats a run over the limit and returns the least: neighbours on the
- * machine slow a run down, but the work itself takes its time in each run.
+ * Like `processorMs`, for a repeatable `run`. Repeats a run over the limit and returns the least: neighbours on the machine slow
+ * a run down, but the work itself takes its time in each run.
  */
 export async function leastProcessorMs(limitMs: number, run: () => unknown): Promise<number> {
   let minMs = await processorMs(run)
@@ -18,7 +18,7 @@ export async function leastProcessorMs(limitMs: number, run: () => unknown): Pro
   return minMs
 }
 
-/** Milliseconds that it takes, without those in which this process or the whole machine stood still. */
+/** Returns the time in milliseconds, without pauses of this process or the whole machine. */
 export async function runningMs(run: () => unknown): Promise<number> {
   const time = new RunningTime()
   const began = time.now()
@@ -33,9 +33,8 @@ export async function runningMs(run: () => unknown): Promise<number> {
 const tickMs = 20
 
 /**
- * Measures how long something takes while this process gets to run. Where a timer is late although this thread used less
- * of the processor than that, the process or the machine stood still for the rest; what this thread itself kept busy
- * counts, for it is what such a bound is to find.
+ * Measures time while this process can run. If a timer is late and this thread used less processor time than the delay, the rest
+ * was a pause of the process or the machine. Time used by this thread counts: the bound must detect it.
  */
 export class RunningTime {
   #stoodMs = 0
@@ -43,7 +42,7 @@ export class RunningTime {
   #used = process.threadCpuUsage()
   readonly #timer = setInterval(() => this.#tick(), tickMs)
 
-  /** Milliseconds of running time, since it was made. */
+  /** Running time since the construction, in milliseconds. */
   now(): number {
     this.#tick()
     return this.#tickedAt - this.#stoodMs

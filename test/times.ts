@@ -1,22 +1,22 @@
-// What each test file takes of a mocha worker: from the end of the file before it (or the worker's start) to its own
-// end, loading and hooks included. Workers append lines to a file that the reporter reads at the end of the run.
+// Measures the time of each test file in a mocha worker: from the end of the previous file (or the worker's start) to its own
+// end, loading and hooks included. Workers append lines to a file; the reporter reads it at the end of the run.
 import { appendFileSync, existsSync, readFileSync } from "node:fs"
 import { relative } from "node:path"
 
-/** Set by the reporter to the file that workers append to. */
+/** Set by the reporter to the workers' common file. */
 export const timesVariable = "MILLRACE_TEST_TIMES_FILE"
 
 export interface FileTime {
   readonly file: string
   readonly seconds: number
-  /** Of this process and its children; 0 where the system does not say. */
+  /** Of this process and its children; 0 if the system does not report it. */
   readonly cpuSeconds: number
 }
 
 let beganMs = 0
 let beganCpu = 0
 
-/** To be called when the tests of a file have ended. */
+/** Call when the tests of a file have ended. */
 export function recordTime(file: string): void {
   const target = process.env[timesVariable]
   const [nowMs, nowCpu] = [performance.now(), cpuSeconds()]
@@ -28,7 +28,7 @@ export function recordTime(file: string): void {
   beganCpu = nowCpu
 }
 
-/** What took most of the processor first. */
+/** Most processor time first. */
 export function readTimes(path: string): FileTime[] {
   if (!existsSync(path)) return []
   const lines = readFileSync(path, "utf8").split("\n").filter(Boolean)
@@ -42,7 +42,7 @@ function cpuSeconds(): number {
   return ["self", ...children].reduce((sum, process) => sum + secondsOf(process), 0)
 }
 
-/** utime, stime, cutime and cstime of proc_pid_stat(5), in ticks of 10 ms: its own, and of its children that have ended. */
+/** utime, stime, cutime and cstime of proc_pid_stat(5), in ticks of 10 ms: of the process, and of its ended children. */
 function secondsOf(process: string): number {
   try {
     const [, fields = ""] = /^.*\) (.*)$/s.exec(readFileSync(`/proc/${process}/stat`, "utf8")) ?? []
@@ -51,7 +51,7 @@ function secondsOf(process: string): number {
       .slice(11, 15)
       .reduce((sum, ticks) => sum + Number(ticks) / 100, 0)
   } catch {
-    // It has ended meanwhile.
+    // The process has ended in the meantime.
     return 0
   }
 }

@@ -1,4 +1,4 @@
-// Tracing as an operator turns it on: an SDK registered for the whole process, its spans kept to be looked at.
+// Tracing as enabled by an operator: an SDK for the whole process. Stores its spans for inspection.
 import { AsyncLocalStorage } from "node:async_hooks"
 import { type Context, type ContextManager, context, propagation, ROOT_CONTEXT, trace } from "@opentelemetry/api"
 import { W3CTraceContextPropagator } from "@opentelemetry/core"
@@ -13,11 +13,11 @@ class Contexts implements ContextManager {
   disable = () => this
 }
 
-/** One for the whole process: a tracer keeps to the first provider that it meets. */
+/** One for the whole process: a tracer stays with its first provider. */
 const spans = new InMemorySpanExporter()
 const provider = new TracerProvider({ spanProcessors: [new SimpleSpanProcessor({ exporter: spans })] })
 
-/** Registers it; to be undone by `endTracing`. */
+/** Registers the SDK; `endTracing` reverts it. */
 export function startTracing(): InMemorySpanExporter {
   context.setGlobalContextManager(new Contexts())
   propagation.setGlobalPropagator(new W3CTraceContextPropagator())

@@ -1,4 +1,4 @@
-// Waiting in tests: for the thing itself, with a word of what it is, and never for ever.
+// Waits in tests for a condition with a description, within a limit.
 
 import { AppError } from "../core/kernel/errors.ts"
 import { Patience } from "./patience.ts"
@@ -6,7 +6,7 @@ import { Patience } from "./patience.ts"
 type Sought<T> = T | undefined | null | false
 
 export interface Waiting {
-  /** Of counted time (see `Patience`). Default 10 s. */
+  /** Counted time (see `Patience`). Default 10 s. */
   readonly withinMs?: number
   readonly everyMs?: number
 }
@@ -15,7 +15,9 @@ type Look<T> = () => Sought<T> | Promise<Sought<T>>
 
 const maxPauseMs = 100
 
-/** Looks again and again; resolves to what was found. When time is up it throws with what it waited for: the words, or else the code. */
+/**
+ * Polls until `look` returns a value, and resolves to it. On timeout, throws with the description, or with the code without one.
+ */
 export function until<T>(what: string, look: Look<T>, options?: Waiting): Promise<T>
 export function until<T>(look: Look<T>, options?: Waiting): Promise<T>
 export function until<T>(first: string | Look<T>, second?: Look<T> | Waiting, third?: Waiting): Promise<T> {
@@ -23,7 +25,7 @@ export function until<T>(first: string | Look<T>, second?: Look<T> | Waiting, th
   return poll(String(first), first, second as Waiting | undefined)
 }
 
-/** As `until`, for tests that wait for other processes: a start, a kill, a browser, a disk. Waits a minute of counted time. */
+/** Like `until`, for tests that wait for other processes: a start, a kill, a browser, a disk. Waits a minute of counted time. */
 export const untilProcess: typeof until = <T>(first: string | Look<T>, second?: Look<T> | Waiting, third?: Waiting): Promise<T> => {
   if (typeof first === "string") return poll(first, second as Look<T>, third, 60_000)
   return poll(String(first), first, second as Waiting | undefined, 60_000)
@@ -44,16 +46,16 @@ async function poll<T>(what: string, look: Look<T>, { withinMs, everyMs = 10 }: 
       const [counted, spent] = [maxWaitMs, patience.spentMs].map((ms) => Math.round(ms / 1_000))
       throw new Error(`Waited ${counted} s in vain for: ${what}. The wait took ${spent} s.`)
     }
-    // What has taken long takes longer: to look costs those who are waited for.
+    // Polls less often over time, since each look takes processor time from the awaited work.
     await patience.pause(Math.max(everyMs, Math.min(maxPauseMs, patience.countedMs / 10)))
   }
 }
 
-/** Times that one call is asked again; at a tenth of a second each. */
+/** Retries per call, a tenth of a second apart. */
 const maxAgain = 100
 let askedAgain = 0
 
-/** Asks again while the answer is 503, as clients are told to, but not for ever; `takeAskedAgain` tells how often. */
+/** Retries while the answer is 503, as clients do, within bounds. `takeAskedAgain` returns the count. */
 export async function patiently<T extends { readonly status: number }>(ask: () => Promise<T>): Promise<T> {
   for (let again = 0; ; again++) {
     const answer = await ask()
@@ -62,7 +64,7 @@ export async function patiently<T extends { readonly status: number }>(ask: () =
   }
 }
 
-/** The same for what is called in this process, and throws where a service would answer 503; it must be safe to repeat. */
+/** The same for calls in this process that throw `unavailable`. They must be safe to repeat. */
 export async function untilAvailable<T>(run: () => Promise<T>): Promise<T> {
   for (let again = 0; ; again++) {
     try {
@@ -80,7 +82,7 @@ async function pauseBefore(again: number): Promise<void> {
   await new Promise((resolve) => setTimeout(resolve, 100))
 }
 
-/** How often anything was asked again after a 503, in this process; starts again. */
+/** Returns the number of retries after a 503 in this process, and resets it. */
 export function takeAskedAgain(): number {
   const count = askedAgain
   askedAgain = 0

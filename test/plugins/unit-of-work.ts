@@ -1,5 +1,5 @@
 // A service without its HTTP server, for tests of plugins: real storage in a temporary folder, the real call path, plugins
-// registered as the loader does it. A clock can be moved.
+// registered like the loader does, and a movable clock.
 import { randomBytes } from "node:crypto"
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -42,7 +42,7 @@ import { Mailer } from "../../plugins/people/email/index.ts"
 const noReceipt = { message_id: null, accepted: [], rejected: [], suppressed: [] }
 
 export interface CallOptions {
-  /** The bearer credential; default: the one given to `as`. */
+  /** Bearer credential. Default: the credential of `as`. */
   readonly key?: string | undefined
   /** X-Organization-ID. */
   readonly organization?: string
@@ -60,11 +60,11 @@ export class ServiceUnderTest {
     return { registry: this.#registry }
   }
 
-  /** Milliseconds that the service's clocks are ahead of the real ones. */
+  /** Milliseconds by which the service's clocks are ahead of the real ones. */
   ahead = 0
   key: string | undefined
 
-  /** `before`: a service of before, whose folder (and so storage) this one goes on with. */
+  /** `before`: an earlier service, whose folder and storage this service continues to use. */
   constructor(plugins: readonly AnyPlugin[], before?: ServiceUnderTest) {
     this.#plugins = plugins
     this.folder = before?.folder ?? mkdtempSync(join(tmpdir(), "millrace-plugins-"))
@@ -92,11 +92,11 @@ export class ServiceUnderTest {
     container.value(Pauses, createPauses())
     container.value(Outgoing, { capture: undefined })
     container.value(Declarations, this.#registry)
-    // It has no HTTP server, so it never listens.
+    // Without an HTTP server, it never listens.
     container.value(Listening, { onListening: () => undefined })
     container.value(PublicUrl, () => "http://127.0.0.1:4000")
     container.value(Live, { stage: (_work, _organization, _message, id = "") => id, emit: () => undefined, hasSubscribers: () => false })
-    // Jobs are staged nowhere, and no mail leaves.
+    // Discards jobs and mail.
     container.value(JobQueue, {
       enqueue: (_work, _job, _payload, { id = "" } = {}) => id,
       revive: () => undefined,
@@ -127,7 +127,7 @@ export class ServiceUnderTest {
     return this.container.get(key)
   }
 
-  /** Commits what `stage` stages. */
+  /** Commits the writes staged by `stage`. */
   work<T>(stage: (work: UnitOfWork) => Promise<T> | T): Promise<T> {
     return this.get(UnitsOfWork).run(stage)
   }
@@ -153,7 +153,7 @@ export class ServiceUnderTest {
     return (answer.kind === "json" ? answer.body : answer.stream) as T
   }
 
-  /** Stops and keeps the folder, for another start. */
+  /** Stops the service but leaves the folder for another start. */
   async stop(): Promise<void> {
     await this.#app?.stop()
   }
@@ -164,7 +164,7 @@ export class ServiceUnderTest {
   }
 }
 
-/** Read when storage starts, after plugins have registered. */
+/** Read when storage starts, after the registration of plugins. */
 function declaredBy(registry: Registry): Iterable<CollectionSpec> {
   return {
     *[Symbol.iterator]() {

@@ -16,7 +16,7 @@ function lint(folders: readonly string[]): boolean {
   return status === 0
 }
 
-/** Prints what the rules of this folder find in the projects of the folders. Returns true if they find nothing. */
+/** Prints the findings of this folder's rules in the projects of the folders. Returns true without findings. */
 function search(folders: readonly string[], configs: readonly string[]): boolean {
   const api = new API({ cwd: projectRoot })
   try {

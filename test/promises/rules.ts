@@ -1,4 +1,4 @@
-// Rules about dropped promises, beside those of oxlint. oxlint reports promises in statements and async callbacks.
+// Rules about dropped promises, in addition to oxlint. oxlint reports promises in statements and async callbacks.
 import { type Node, type SourceFile, SyntaxKind } from "typescript/unstable/ast"
 import * as is from "typescript/unstable/ast/is"
 import type { Checker, Type } from "typescript/unstable/sync"
@@ -33,7 +33,7 @@ function voided(nodes: readonly Node[], typesOf: TypesOf): Violation[] {
     .map((node) => ({ node, message: "`void` drops a promise. Await it, or give it a rejection handler." }))
 }
 
-/** A variable with a promise that no expression uses, except to look at its type. */
+/** A variable with a promise that no expression uses, except for its type. */
 function unused(nodes: readonly Node[], typesOf: TypesOf): Violation[] {
   return variables(nodes, typesOf)
     .filter(({ uses }) => uses.length === 0)
@@ -137,7 +137,7 @@ function variables(nodes: readonly Node[], typesOf: TypesOf): readonly PromiseVa
   return declaration
 }
 
-/** Returns true for calls and `new`: they start the work that the promise is about. */
+/** Returns true for calls and `new`: they start the promise's work. */
 function isStarted(node: Node): boolean {
   return (is.isCallExpression(node) && !isHandled(node)) || is.isNewExpression(node)
 }

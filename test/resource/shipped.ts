@@ -1,4 +1,4 @@
-// The resources of the shipped plugins, known before any service starts.
+// The resources of the shipped plugins, available before any service starts.
 import { join } from "node:path"
 import { frameworkRoot, loadDeclarations } from "../../core/bootstrap/plugins.ts"
 import { Resources } from "../../core/contract/resource.ts"

@@ -1,4 +1,4 @@
-// The contract of content: JSON that looks like something else comes back as it was stored, by every kind of write.
+// The contract of content: JSON that resembles other types returns as stored, for every kind of write.
 import { expect } from "chai"
 import type { Json } from "../../core/contract/collection.ts"
 import type { Filter, Update, Write } from "../../core/contract/store.ts"
@@ -32,7 +32,7 @@ function updateOf(id: string, update: Update): Write {
   return { kind: "update", ...target(), id, update }
 }
 
-/** Cases are committed side by side, so that groups of commits hold several. */
+/** Cases are committed in parallel, so commit groups contain several. */
 const forEach = (check: (value: Json, title: string) => Promise<void>) =>
   Promise.all(hostileJson.map(([title, value]) => check(value as Json, title)))
 

@@ -217,7 +217,7 @@ export const filter = fc.oneof(
 
 function properties(bench: Bench): void {
   it("any filter finds what the reference finds", async () => {
-    // Of two fields in one index only one may hold a list: MongoDB refuses a document where both do.
+    // Only one of two indexed fields may contain a list: MongoDB refuses a document with lists in both.
     const docs = fc.sample(fc.record({ "values.a": value, "values.b": value, group: scalar, rank: value }, { requiredKeys: [] }), {
       numRuns: 150,
       seed: 7,

@@ -1,4 +1,4 @@
-// The contract of updates and removals: operators, conditions, upserts and what refuses them.
+// The contract of updates and removals: operators, conditions, upserts and their refusals.
 import { expect } from "chai"
 import type { Update, Write } from "../../core/contract/store.ts"
 import { refusalOf } from "../refusal.ts"

@@ -1,5 +1,5 @@
-// What every storage driver promises, as one suite: `storageContract(name, open)` runs it against a real store.
-// Documents, writes and walls are here; queries stand in contract-queries.ts, merges in contract-merges.ts.
+// The contract of every storage driver as one suite: `storageContract(name, open)` runs it against a real store. Documents,
+// writes and walls are here; queries are in contract-queries.ts, merges in contract-merges.ts.
 import { expect } from "chai"
 import type { CollectionSpec, Document, Json } from "../../core/contract/collection.ts"
 import { defineCollection } from "../../core/contract/collection.ts"
@@ -13,7 +13,7 @@ import { updateContract } from "./contract-updates.ts"
 
 export interface OpenedStore {
   readonly store: Store
-  /** Stops the store and removes what it left behind. */
+  /** Stops the store and removes its files. */
   close(): Promise<void>
 }
 
@@ -53,7 +53,7 @@ const ledger = defineCollection<Note>()({ name: "contract_ledger", scope: "globa
 export const acme = "0199aaaa-0000-7000-8000-000000000001"
 export const rival = "0199aaaa-0000-7000-8000-000000000002"
 
-/** One open store for a suite, with short names for what every test does. */
+/** One open store for a suite, with short helpers for common steps. */
 export class Bench {
   readonly #open: OpenStore
   #opened: OpenedStore | undefined
@@ -76,7 +76,7 @@ export class Bench {
     return this.#opened.store
   }
 
-  /** An id not drawn before, so that tests of one suite do not meet each other. */
+  /** Returns a new id, so tests of one suite stay independent. */
   id(prefix = "x"): string {
     return `${prefix}-${String(++this.#drawn).padStart(8, "0")}`
   }
@@ -94,7 +94,7 @@ export class Bench {
   }
 }
 
-/** A document of any fields, where the type of a write knows only the fixed ones. */
+/** A document with any fields; the type of a write knows only the fixed fields. */
 const any = (doc: Note): Note => doc
 
 const note = (id: string) => ({ collection: notes, organization: acme, id })

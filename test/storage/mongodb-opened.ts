@@ -1,4 +1,4 @@
-// A driver on a database of its own of the replica set that tests share, and a collection of every kind of index for it.
+// A driver on its own database of the tests' shared replica set, with a collection of every kind of index.
 import { type CollectionSpec, type Document, defineCollection, type Json } from "../../core/contract/collection.ts"
 import { systemClock } from "../../core/kernel/clock.ts"
 import { createLog } from "../../core/kernel/log.ts"

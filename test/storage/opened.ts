@@ -1,4 +1,4 @@
-// A store on a fresh embedded file, for tests of the embedded driver and of what stands above every driver.
+// A store on a new embedded file, for tests of the embedded driver and of the layers above drivers.
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -20,7 +20,7 @@ export interface OpenedFile {
   readonly store: StartedStore
   readonly driver: SqliteDriver
   readonly file: string
-  /** Stops the store; the folder stays until `close`, so that the file can be opened again. */
+  /** Stops the store. The folder stays until `close`, so the file can be opened again. */
   close(): Promise<void>
 }
 

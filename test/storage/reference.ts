@@ -1,12 +1,12 @@
-// The storage port's query rules said again in the shortest way, to hold the drivers against: which documents a filter
-// matches and in which order they come. Written from MongoDB's manual, apart from the code under test.
+// A minimal reference implementation of the storage port's query rules: matching documents and their order. Written from
+// MongoDB's manual, independent of the code under test.
 import type { Json } from "../../core/contract/collection.ts"
 import type { Filter } from "../../core/contract/store.ts"
 
 type Doc = Record<string, Json | undefined>
 type Value = Json | undefined
 
-/** Everything a path leads to: lists on the way are entered, and one at the end counts as itself and as its elements. */
+/** Returns every value at a path. Enters lists on the way; a final list counts as itself and as its elements. */
 function reach(value: Value, segments: readonly string[]): Value[] {
   const [head, ...rest] = segments
   if (head === undefined) return Array.isArray(value) ? [...value, value] : [value]

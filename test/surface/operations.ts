@@ -1,4 +1,4 @@
-// Operations, tokens and a notebook for the tests of the surfaces: each shows one thing a surface must get right.
+// Operations, tokens and a notebook for tests of the surfaces. Each covers one requirement of a surface.
 import { z } from "zod"
 import type { Authenticator, Caller, Role } from "../../core/contract/caller.ts"
 import { type Document, defineCollection } from "../../core/contract/collection.ts"
@@ -15,7 +15,7 @@ export const Notes = defineCollection<Note>()({ name: "notes", scope: "organizat
 
 const NoteBody = z.object({ id: z.string(), text: z.string() })
 
-/** What tests hold back or count while a call is in progress. */
+/** State for tests that delay or count calls in progress. */
 export class Stage {
   handled = 0
   /** Awaited by `notes.create` between staging and returning. */
@@ -175,7 +175,7 @@ interface Key {
   staff?: boolean
 }
 
-/** Tokens by name; tests add and remove. */
+/** Tokens by name; tests add and remove tokens. */
 export class Keys implements Authenticator {
   readonly all = new Map<string, Key>([
     ["a-member", { organization: orgA, role: "member" }],

@@ -1,4 +1,4 @@
-// The surfaces put together over a real SQLite file and a real port, for tests.
+// The surfaces over a real SQLite file and a real port, for tests.
 import { randomBytes } from "node:crypto"
 import { mkdtemp, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
@@ -45,9 +45,9 @@ export interface SurfaceBenchOptions {
   readonly inbound?: InboundHandler
   readonly drainMs?: number
   readonly leaveMs?: number
-  /** Of the HTTP server; the clock of the other parts unless given. */
+  /** Clock of the HTTP server. Default: the clock of the other parts. */
   readonly serverClock?: Clock
-  /** Descriptors that connections may take; unless given, as many as the process has. */
+  /** Descriptors available for connections. Default: those of the process. */
   readonly free?: () => number
   readonly metrics?: Partial<MetricsSettings>
   readonly channels?: readonly Channel[]

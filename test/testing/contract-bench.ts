@@ -1,9 +1,9 @@
-// The contract of action types, tried on an action that is made for it: run here, its failures are what is looked at.
+// Runs the contract of action types on a test action and returns its failures.
 import { type ContractOptions, contractOf } from "#core/testing"
 
 export type Subject = Parameters<typeof contractOf>[0]
 
-/** Declares the contract's tests and runs those that match. Their titles, and what the failing ones said. */
+/** Declares the contract's tests and runs the matching ones. Returns their titles and the messages of failures. */
 export async function tried(subject: Subject, which: RegExp, options: ContractOptions = {}) {
   const tests: [string, () => Promise<void>][] = []
   const befores: (() => Promise<void>)[] = []

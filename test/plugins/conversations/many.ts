@@ -64,7 +64,7 @@ async function fill(host: TestHost, channel: Channel, many: Many, from: number):
   await work.commitTo(host.get(Store))
 }
 
-/** Conversations overlap in time, as they do. */
+/** Conversations overlap in time, as real ones do. */
 function messageAt(
   organization: string,
   channel: Channel,

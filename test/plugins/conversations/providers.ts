@@ -1,4 +1,4 @@
-// Meta's Cloud API and Twilio on loopback: they take messages as their protocols say, and answer as a test says.
+// Meta's Cloud API and Twilio on loopback. They accept messages by their protocols and answer as the test decides.
 import type { ServerResponse } from "node:http"
 import type { TestHost } from "#core/testing"
 import { listen, type Peer, type PeerRequest } from "../outgoing-http/loopback-peer.ts"
@@ -12,16 +12,16 @@ export interface Sent {
   readonly to: string
   readonly text: string
   readonly provider_id: string
-  /** This service's id of the message, as it was sent along; empty for none. */
+  /** This service's id of the message, as received; empty if absent. */
   readonly message_id: string
 }
 
-/** What to do with a message in place of taking it; true: it was answered. */
+/** Replaces the acceptance of a message. Returns true if it sent an answer. */
 export type Instead = (message: Sent, response: ServerResponse) => boolean
 
 export interface Providers {
   readonly peer: Peer
-  /** Messages that were taken. */
+  /** Accepted messages. */
   readonly sent: Sent[]
   instead: Instead
   templates: { name: string; language: string; status: string; category: string }[]
@@ -84,7 +84,7 @@ function readSent({ url, headers, body }: PeerRequest, id: string): Sent | undef
   return undefined
 }
 
-/** Two a page. */
+/** Two per page. */
 function answerTemplates({ templates }: Providers, { url }: PeerRequest, response: ServerResponse): void {
   const { pathname, searchParams } = new URL(url, "http://loopback")
   const isAsked = pathname === `/v23.0/${businessId}/message_templates`
@@ -94,14 +94,14 @@ function answerTemplates({ templates }: Providers, { url }: PeerRequest, respons
   json(response, isAsked ? 200 : 404, { data: templates.slice(from, from + 2), paging })
 }
 
-/** Settings under which the service reaches them, and asks nobody for approval. */
+/** Settings that allow the service to reach them. */
 export function providerEnv({ peer }: Providers): Record<string, string> {
   return { MILLRACE_OUTGOING_ALLOW_HOSTS: `127.0.0.1:${peer.port}` }
 }
 
 type Api = Pick<TestHost, "api">
 
-/** Connections to both, the number, and no gate that holds. */
+/** Creates connections to both providers and the number, and removes all gates. */
 export async function connect({ api }: Api, { peer }: Providers, statusCallbackUrl = ""): Promise<void> {
   const ok = async (method: string, path: string, body: object) => {
     const answer = await api(method, path, body)

@@ -1,4 +1,4 @@
-// Webhooks as Meta and Twilio send them, signed, and the pipelines that take them.
+// Signed webhooks in the form of Meta and Twilio, and the pipelines that receive them.
 import { createHmac } from "node:crypto"
 import type { TestHost } from "#core/testing"
 import { patiently } from "../../waiting.ts"
@@ -6,7 +6,7 @@ import { patiently } from "../../waiting.ts"
 const appSecret = "meta-app-secret-1"
 const authToken = "twilio-auth-token"
 export const phoneNumberId = "106540352242922"
-/** The service's own number, and as Meta writes it. */
+/** The service's own number, and its form in Meta's webhooks. */
 export const own = "+493012345678"
 
 export interface Endpoints {
@@ -14,7 +14,7 @@ export interface Endpoints {
   readonly twilio: string
 }
 
-/** Pipelines for both providers; answers their inbound URLs. */
+/** Creates pipelines for both providers and returns their inbound URLs. */
 export async function makePipelines(host: TestHost): Promise<Endpoints> {
   const make = async (provider: string, secret: string, more: object = {}) => {
     const { body, status } = await host.api<{ inbound_url: string }>("POST", "/v1/event-pipelines", {
@@ -45,7 +45,7 @@ export function metaPayload({ phone_number_id = phoneNumberId, ...value }: MetaV
   return { object: "whatsapp_business_account", entry: [{ id: "102290129340398", changes }] }
 }
 
-/** A message of the chat app; `body` is a text, or what stands under its type. */
+/** Returns a message of the chat app. `body` is a text, or the object under its type. */
 export function chatMessage(id: string, from: string, { at, name = "", type = "text", body = {}, ...more }: ChatMessage): MetaValue {
   const wa_id = from.replace("+", "")
   const timestamp = String(Math.floor(at / 1_000))

@@ -1,4 +1,4 @@
-// A service with datasets and organizations, and short ways to write rows into it as pipelines do.
+// A service with datasets and organizations, with helpers to write rows as pipelines do.
 import type { Json } from "../../../core/contract/collection.ts"
 import type { UnitOfWork } from "../../../core/contract/unit-of-work.ts"
 import { systemClock, timestamp } from "../../../core/kernel/clock.ts"
@@ -27,7 +27,7 @@ export interface DatasetBench {
   readonly stranger: string
   executionId(): string
   stage(work: UnitOfWork, dataset: string, values: Record<string, Json>, options?: EventOptions): ReturnType<Datasets["write"]>
-  /** Stages one row and commits it; the row's id. */
+  /** Stages one row, commits it and returns its id. */
   event(dataset: string, values: Record<string, Json>, options?: EventOptions): Promise<string>
   ensure(dataset: string): Promise<void>
   rows(dataset: string): Promise<Row[]>

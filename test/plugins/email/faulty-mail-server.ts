@@ -1,9 +1,9 @@
-// A mail server that fails in the way it is told to, in the conversation that comes next; the one after that goes well.
-// It counts the messages that it was handed whole, by their Message-ID.
+// A mail server with faults: the next conversation fails as configured, and the one after that succeeds. Records the Message-IDs
+// of completely received messages.
 import { type AddressInfo, createServer, type Socket } from "node:net"
 
 type Stage = "greeting" | "sender" | "recipient" | "data" | "end"
-/** What is said at the stage, if anything, in place of what is said where all goes well; the connection then stays open unless it `closes`. */
+/** Fault at a stage: an optional reply instead of the usual one. The connection stays open unless it `closes`. */
 export interface Fault {
   readonly at: Stage
   readonly says?: string
@@ -12,9 +12,9 @@ export interface Fault {
 
 export interface FaultyMailServer {
   readonly url: string
-  /** Message-IDs, in the order in which their ends arrived. */
+  /** Message-IDs in order of arrival. */
   readonly handed: string[]
-  /** Conversations that began. */
+  /** Number of started conversations. */
   readonly conversations: () => number
   fail(fault: Fault): void
   close(): Promise<void>
@@ -76,7 +76,7 @@ export async function faultyMailServer(port = 0): Promise<FaultyMailServer> {
     conversations: () => conversations,
     fail(next) {
       fault = next
-      // The next conversation begins with its greeting.
+      // The next conversation starts with its greeting.
       for (const socket of sockets) socket.destroy()
     },
     async close() {

@@ -1,4 +1,4 @@
-// A real SMTP server on loopback that keeps what it was handed, as the envelope and the parsed message.
+// A real SMTP server on loopback. Stores received mail as envelope and parsed message.
 import type { AddressInfo, Socket } from "node:net"
 import PostalMime, { type Email } from "postal-mime"
 import { SMTPServer } from "smtp-server"
@@ -17,15 +17,18 @@ export interface MailServer {
 }
 
 export interface MailServerOptions {
-  /** Told of each message once it is taken, right before that is answered. */
+  /** Called with each accepted message, before its confirmation. */
   readonly accepted?: (mail: ReceivedMail) => void
-  /** True for a message that the server reads and never confirms. */
+  /** Returns true for a message that the server reads and never confirms. */
   readonly isSilent?: (recipients: readonly string[]) => boolean
 }
 
 type Answer = number | string | undefined
 
-/** `refuse` gives the status with which a recipient is refused, or what is answered, its status in front; the answer waits for a promise. */
+/**
+ * `refuse` returns the status for a refused recipient, or the whole reply with its status in front. The reply waits for a
+ * promise.
+ */
 export async function listenForMail(
   refuse: (recipient: string) => Answer | Promise<Answer> = () => undefined,
   { accepted, isSilent = () => false }: MailServerOptions = {},

@@ -1,5 +1,4 @@
-// An agent on loopback, reached as a webhook or by chat completions; it answers as a test says, and remembers what it was
-// asked.
+// An agent on loopback, called by webhook or chat completions. Answers as the test decides, and records its requests.
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from "node:http"
 import type { AddressInfo } from "node:net"
 
@@ -7,7 +6,7 @@ export interface AgentRequest {
   readonly path: string
   readonly body: Record<string, unknown>
   readonly headers: IncomingHttpHeaders
-  /** What it was given, by either protocol. */
+  /** The input, by either protocol. */
   readonly input: string
   readonly repeat: number
 }
@@ -19,7 +18,7 @@ export interface AgentServer {
   readonly url: string
   readonly asked: readonly AgentRequest[]
   answer(say: (request: AgentRequest) => AgentSaid): void
-  /** Answers are kept back until then. */
+  /** Delays answers until then. */
   hold(until: Promise<void>): void
   forget(): void
   close(): Promise<void>

@@ -1,4 +1,4 @@
-// A service with an agent and a judge on loopback, and suites that are run on it to their end.
+// A service with an agent and a judge on loopback. Runs suites on it to their end.
 import { type TestHost, testHost } from "#core/testing"
 import { until } from "../../waiting.ts"
 import { type ModelServer, modelServer, type Said } from "../models/model-server.ts"
@@ -55,7 +55,7 @@ export interface Refusal {
 
 const prices = { input: 1_000, output: 1_000 }
 
-/** A judge that passes answers that hold the word "right". */
+/** A judge that passes answers with the word "right". */
 export const bySight = ({ text }: { readonly text: string }): Said => {
   const answer = /<answer>\n([\s\S]*?)\n<\/answer>/.exec(text)?.[1] ?? ""
   return { json: { reasoning: `It says: ${answer}`, verdict: answer.includes("right") ? "pass" : "fail" } }
@@ -72,7 +72,7 @@ export class EvalBench {
     this.judge = judge
   }
 
-  /** With the agent `desk`, a webhook, and `chat`, by chat completions. */
+  /** With the agents `desk` (a webhook) and `chat` (chat completions). */
   static async open(
     settings: { evals?: object; models?: (judgeUrl: string) => object; env?: Record<string, string> } = {},
   ): Promise<EvalBench> {
@@ -94,21 +94,21 @@ export class EvalBench {
     await bench.host.api("POST", "/v1/integrations-connect", { app: "http", name: "Agent", credentials, share_with_org: true })
     const input = { name: "Desk", integration: "agent", timeout_ms: 30_000 }
     await bench.host.api("POST", "/v1/agents", { ...input, key: "desk", protocol: "webhook", path: "/desk" })
-    // For what never answers; nothing else is asked of it.
+    // An agent with a short timeout, for requests without answers only.
     await bench.host.api("POST", "/v1/agents", { ...input, key: "hasty", protocol: "webhook", timeout_ms: 1_000 })
     const chat = { protocol: "chat_completions", path: "/v1/chat/completions", model: "agent-1", instructions: "You are a desk.", prices }
     await bench.host.api("POST", "/v1/agents", { ...input, key: "chat", ...chat })
     return bench
   }
 
-  /** A suite with a case a name; those with a `!` in front are critical. */
+  /** Creates a suite with one case per name. Names with a leading `!` are critical. */
   async suite(slug: string, cases: readonly string[], input: object = {}): Promise<string> {
     await this.host.api("POST", "/v1/evals/suites", { name: slug, slug, agent_key: "desk", ...input })
     for (const name of cases) await this.case(slug, name)
     return slug
   }
 
-  /** Inputs differ from suite to suite: a kept verdict is of one question. */
+  /** Inputs differ between suites, since a verdict is cached per question. */
   case(suite: string, name: string, input: object = {}) {
     const word = name.replace("!", "")
     const item = {
@@ -134,7 +134,7 @@ export class EvalBench {
     return await this.read(suite, id)
   }
 
-  /** As `finished`, where the run's job is retried: time moves to the next try when one has failed, and never while one is in progress. */
+  /** Like `finished`, for a run with retries: moves the clock to the next try after a failure, never during a try. */
   async finishedByRetries(suite: string, id: string): Promise<Run> {
     let passed = 0
     await until(`the run of ${suite} being completed`, async () => {
@@ -146,7 +146,7 @@ export class EvalBench {
     return await this.read(suite, id)
   }
 
-  /** A run to its end. */
+  /** Runs a suite to its end. */
   async run(suite: string, repeats?: number): Promise<Run> {
     const { body, status } = await this.start(suite, repeats)
     if (status !== 200) throw new Error(`The run was refused: ${JSON.stringify(body)}`)

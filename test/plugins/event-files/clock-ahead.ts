@@ -1,4 +1,4 @@
-// A preload: the wall time of the process is ahead by HOURS_AHEAD.
+// A preload that moves the process's wall time ahead by HOURS_AHEAD.
 const ahead = Number(process.env["HOURS_AHEAD"] ?? 0) * 3_600_000
 const { now } = Date
 Date.now = () => now() + ahead

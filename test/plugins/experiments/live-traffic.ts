@@ -1,5 +1,5 @@
-// Visitors of a page that an experiment compares variants of: real ones, who are served the page and send what its beacon
-// would, and many at once as rows of what is known of them.
+// Visitors of a page with an experiment: single visitors, who load the page and send its beacon's events, and many visitors at
+// once as stored rows.
 import { type TestHost, testHost } from "#core/testing"
 import { pluginSettings } from "../buckets/stores.ts"
 import { AnalyticsHost, type EventValues } from "../page-analytics/host.ts"
@@ -15,7 +15,7 @@ export interface Visit {
   readonly envelope: Record<string, unknown>
 }
 
-/** A visit that counts once its beacon tells of the view, and of these events. */
+/** A visit that counts once its beacon sends the view and these events. */
 export interface Served extends Visit {
   tell(events: readonly object[]): Promise<void>
 }
@@ -56,7 +56,7 @@ export class Traffic {
     return this.#loop.call<T>(method, path, body)
   }
 
-  /** A published page of these variants, and an experiment on it that runs. */
+  /** Creates a published page with these variants, and a running experiment on it. */
   async running(
     name: string,
     more: object = {},
@@ -71,13 +71,13 @@ export class Traffic {
     return { page, slug }
   }
 
-  /** Those that `running` started. */
+  /** Archives the experiments started by `running`. */
   async archiveRunning(): Promise<void> {
     await Promise.all([...this.#running].map((slug) => this.host.invoke("experiments.archive", { slug })))
     this.#running.clear()
   }
 
-  /** Somebody is served the page, whose beacon tells of the view and of these events. */
+  /** Loads the page as a visitor. Its beacon sends the view and these events. */
   async visit(page: Page, events: readonly object[] = [], agent?: string): Promise<Visit> {
     const visit = await this.served(page, agent)
     await visit.tell(events)
@@ -95,7 +95,7 @@ export class Traffic {
     return { variant: String(options.e["variant"]), envelope: options.e, tell }
   }
 
-  /** Rows of so many sessions that viewed a variant, the first of which converted; received now. */
+  /** Returns rows of `n` sessions with a view of a variant; the first `leads` of them converted. Received now. */
   rowsOf(
     page: Page,
     variant: string,
@@ -115,7 +115,7 @@ export class Traffic {
     await this.counted()
   }
 
-  /** Commits rows, received now. The first event of an organization has its copy made; many such at once are a strain on MongoDB. */
+  /** Commits rows, received now. An organization's first event starts its copy; many such events at once strain MongoDB. */
   async commit(rows: readonly EventValues[]): Promise<void> {
     const first = this.#isCopied ? 0 : 1
     if (first > 0) {
@@ -126,7 +126,7 @@ export class Traffic {
     await this.analytics.write(rows.slice(first))
   }
 
-  /** Resolves when what was sent until now is counted. */
+  /** Resolves when all events sent so far are counted. */
   async counted(): Promise<void> {
     await this.analytics.caughtUp()
   }

@@ -1,4 +1,4 @@
-// A report with all that a report can hold, for tests of its page.
+// A report with every possible part, for tests of its page.
 import type { Operations, OutputOf } from "../../../client/index.ts"
 
 type Report = OutputOf<Operations["experiments.report"]>
@@ -13,7 +13,7 @@ const counted = (variant_key: string, visitors: number, rate: number) => {
   return { variant_key, visitors, conversions: Math.round(visitors * rate), rate, rate_low, rate_high }
 }
 
-/** `text` stands wherever a stranger's may. */
+/** `text` is in every place for text of strangers. */
 export function reportWith(text: string): Report {
   const keys = ["control", "short-headline", longKey]
   return {

@@ -1,5 +1,5 @@
-// Experiments whose truth is known, drawn from a seed and looked at every day: how often what live evidence says of them is
-// wrong. The tests draw a few, the benchmark a thousand.
+// Simulated experiments with a known truth, drawn from a seed and checked every day. Measures the error rates of live evidence.
+// Tests draw a few, the benchmark a thousand.
 import { allocate } from "../../../plugins/pages/experiments/live/allocation.ts"
 import { type Cell, cellsByDay, Pair } from "../../../plugins/pages/experiments/live/counts.ts"
 import type { WeightSegment } from "../../../plugins/pages/experiments/live/page-weights.ts"
@@ -13,12 +13,12 @@ import { randomFrom } from "../../random.ts"
 export interface Truth {
   readonly days: number
   readonly visitorsPerDay: number
-  /** Of each variant, the control first; on weekends all are halved. */
+  /** Rates of each variant, the control first. On weekends all are halved. */
   readonly rates: readonly number[]
   readonly weekends?: boolean
-  /** Chance that a visitor of the last variant is lost before it is counted. */
+  /** Probability that a visitor of the last variant is lost before counting. */
   readonly lost?: number
-  /** Weights follow the evidence. */
+  /** True if the weights follow the evidence. */
   readonly thompson?: boolean
 }
 
@@ -75,18 +75,18 @@ function variantAt(shares: readonly number[], point: number): number {
   return shares.length - 1
 }
 
-/** Shares of the experiments in which, on some day, it was so. */
+/** Shares of the experiments with each error on any day. */
 interface Errors {
-  /** A variant was told from the control, in the direction that it has not. */
+  /** A verdict in the wrong direction. */
   readonly wrongVerdict: number
-  /** It was told from the control. */
+  /** A verdict, in either direction. */
   readonly verdict: number
   readonly differenceMissed: number
   readonly rateMissed: number
   readonly ratioAlarm: number
-  /** What a test that takes each day for its only one would have told from the control. */
+  /** A verdict of a test that treats each day as its only look. */
   readonly naiveVerdict: number
-  /** Days until the verdict, of those that had one. */
+  /** Mean days until the verdict, over experiments with a verdict. */
   readonly meanDays: number
 }
 
@@ -139,7 +139,7 @@ function look(truth: Truth, { cells, segments }: Drawn): Seen {
     for (const [place, pair] of pairs.entries()) {
       pair.add(ofDay)
       const difference = (others[place] ?? 0) - control
-      // On weekends a difference is another one, but for none.
+      // On weekends a difference changes, except a difference of zero.
       lookAtPair(view, pair, { day, difference, level: alpha / others.length, constant: difference === 0 || !truth.weekends })
       view.naiveVerdict ||= isNaivelyTold(totals[0] ?? nobody, totals[place + 1] ?? nobody)
     }
@@ -160,13 +160,13 @@ function addTo(total: { n: number; s: number }, place: number, cells: readonly C
 
 interface Look {
   readonly day: number
-  /** The true one. */
+  /** The true difference. */
   readonly difference: number
   readonly level: number
   readonly constant: boolean
 }
 
-/** What an interval leaves out is what the evidence is against: this is the interval without looking for its ends. */
+/** An interval excludes the values refuted by the evidence, so the evidence replaces a search for the interval's ends. */
 function lookAtPair(view: Seen, { groups }: Pair, { day, difference, level, constant }: Look): void {
   const bound = -Math.log(level)
   const rates = weightedRates(groups)
@@ -188,7 +188,7 @@ function isNaivelyTold(first: { n: number; s: number }, second: { n: number; s: 
   return se > 0 && Math.abs(first.s / first.n - second.s / second.n) / se > normalQuantile(1 - alpha / 2)
 }
 
-/** Share of experiments in which the interval of a 75th percentile did not hold it on some day; values are exponential. */
+/** Returns the share of experiments whose interval of a 75th percentile missed the truth on any day. Values are exponential. */
 export function quantileMissed(experiments: number, seed: number): number {
   const random = randomFrom(seed)
   const truth = -Math.log(0.25)
@@ -212,7 +212,7 @@ export function quantileMissed(experiments: number, seed: number): number {
   return missed / experiments
 }
 
-/** How often a test of the planned size, looked at once, finds an effect of the planned size, and how often one that is not there. */
+/** Returns the power and the error of a test of the planned size with one look. */
 export function plannedTest(
   experiments: number,
   seed: number,

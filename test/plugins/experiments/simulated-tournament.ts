@@ -1,4 +1,4 @@
-// Tournaments among variants of known strengths, judged as the model says, for tests and benchmarks of their rules.
+// Tournaments among variants of known strengths, judged by the model. For tests and benchmarks of the tournament rules.
 import type { Comparison } from "../../../plugins/pages/experiments/statistics/ranking/comparisons.ts"
 import { fitStrengths } from "../../../plugins/pages/experiments/statistics/ranking/fit.ts"
 import { choosePairs } from "../../../plugins/pages/experiments/tournament/choose.ts"
@@ -11,7 +11,7 @@ export interface Played {
   readonly order: readonly string[]
 }
 
-/** Plays a tournament of variants `0`, `1`, … with these strengths; a judge errs as the model says. */
+/** Plays a tournament of variants `0`, `1`, … with these strengths. The judge errs according to the model. */
 export function play(
   truth: readonly number[],
   {
@@ -23,10 +23,10 @@ export function play(
   }: {
     maxRounds: number
     random: () => number
-    /** Whether pairs are chosen, or drawn. */
+    /** True for chosen pairs, false for random pairs. */
     chosen?: boolean
     equalMargin?: number
-    /** Whether it goes on to the bound when it is decided. */
+    /** True to continue to the bound after a decision. */
     playsOn?: boolean
   },
 ): Played {

@@ -1,4 +1,4 @@
-// An authenticator in software: ES256 keys, discoverable credentials, and answers as browsers send them.
+// An authenticator in software: ES256 keys, discoverable credentials, and answers in the form of browsers.
 import { createHash, createSign, generateKeyPairSync, type KeyObject, randomBytes } from "node:crypto"
 import { isoCBOR } from "@simplewebauthn/server/helpers"
 
@@ -9,7 +9,7 @@ export interface Credential {
   counter: number
 }
 
-/** What a hostile page or device changes. */
+/** Changes by a hostile page or device. */
 export interface Forgery {
   readonly origin?: string
   readonly rpId?: string

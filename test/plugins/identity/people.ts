@@ -1,4 +1,4 @@
-// People who sign in over HTTP: a browser with its cookies, a mailbox behind a loopback SMTP server, and users to be.
+// People who sign in over HTTP: a browser with cookies, a mailbox behind a loopback SMTP server, and users.
 import { UnitsOfWork } from "#core"
 import type { TestHost } from "#core/testing"
 import { type User, UserSessions, Users } from "../../../plugins/platform/identity/index.ts"
@@ -35,7 +35,7 @@ export class Browser {
     headers: Record<string, string> = {},
   ): Promise<Answer<T & Refusal>> {
     const cookie = [...this.cookies].map(([name, value]) => `${name}=${value}`).join("; ")
-    // After a long move of its clock a node waits for the store.
+    // After a long move of its clock, a node waits for the store.
     const response = await patiently(() =>
       fetch(this.#url + path, {
         method,
@@ -61,7 +61,7 @@ export class Browser {
     return this.call("POST", "/console-session/code", { email, ...more }, headers)
   }
 
-  /** "in", or status and reason of the refusal. */
+  /** Returns "in", or status and reason of the refusal. */
   async enter(input: object, headers: Record<string, string> = {}) {
     const { status, body } = await this.call("POST", "/console-session", input, headers)
     return status === 204 ? "in" : [status, body.details.reason]
@@ -73,7 +73,7 @@ export class Browser {
   }
 }
 
-/** A user with a membership of the first organization. */
+/** Creates a user with a membership in the first organization. */
 export async function addUser(host: TestHost, email: string, role: "guest" | "member" | "admin" | "owner" = "member"): Promise<User> {
   const organizations = host.get(Organizations)
   const first = await organizations.first()
@@ -84,7 +84,7 @@ export async function addUser(host: TestHost, email: string, role: "guest" | "me
   })
 }
 
-/** The latest code and link that an address received, once there are `count` mails for it. */
+/** Returns the latest code and link mailed to an address, once it has `count` mails. */
 export async function mailedTo(host: TestHost, received: readonly ReceivedMail[], email: string, count = 1) {
   host.clock.move(1_000)
   const mail = await until(`${count} mails to ${email}`, () => {
@@ -96,7 +96,7 @@ export async function mailedTo(host: TestHost, received: readonly ReceivedMail[]
   return { code, url, link: url.hash.slice("#link=".length), text: mail.text ?? "" }
 }
 
-/** A browser of a user who has just signed in. */
+/** Returns a browser of a user who has just signed in. */
 export async function signedIn(host: TestHost, user: User): Promise<Browser> {
   const browser = new Browser(host.url)
   const input = { user: user.id, organization: null, method: "email_code", device: "firefox, desktop", address: "" } as const
@@ -105,7 +105,7 @@ export async function signedIn(host: TestHost, user: User): Promise<Browser> {
   return browser
 }
 
-/** Moves the clock, and waits until a node of MongoDB has its lease again. */
+/** Moves the clock, and waits until a MongoDB node has its lease again. */
 export async function moveClock(host: TestHost, ms: number): Promise<void> {
   host.clock.move(ms)
   await until("the lease", async () => (await host.api("GET", "/v1/me")).status === 200)

@@ -1,4 +1,4 @@
-// A self-signed X.509 certificate (RFC 5280), built by hand so that the tests need no tool of the system for it.
+// A self-signed X.509 certificate (RFC 5280), built by hand, so tests need no system tool.
 import { generateKeyPairSync, type KeyObject, sign } from "node:crypto"
 
 function der(tag: number, ...parts: readonly Buffer[]): Buffer {

@@ -1,4 +1,4 @@
-// Requests as the inbound handler hands them on, and verifiers of single providers, for the tests beside this file.
+// Requests in the form of the inbound handler, and verifiers of single providers, for the tests beside this file.
 import type { InboundRequest, Verdict, VerificationSecret, Verifier } from "#core"
 import { LocalRateLimiter } from "../../../core/cluster/local-rate-limiter.ts"
 import { systemClock } from "../../../core/kernel/clock.ts"
@@ -41,7 +41,7 @@ export interface Made {
   readonly note?: (message: string) => void
 }
 
-/** The verifier of one provider, its auth_config parsed as the service does. */
+/** Returns the verifier of one provider. Parses its auth_config as the service does. */
 export function providerOf(
   provider: string,
   { secrets = [], config = {}, fetcher = noFetcher, note = () => undefined }: Made = {},
@@ -54,7 +54,7 @@ export function providerOf(
   return providerVerifier({ row, config: parsed, secrets: secretsOf(...secrets), fetcher, firstSeen, note })
 }
 
-/** The cause of a refusal; "ok" when there was none. */
+/** Returns the cause of a refusal, or "ok". */
 export function causeOf(verdict: Verdict): string {
   return verdict.ok ? "ok" : verdict.cause
 }

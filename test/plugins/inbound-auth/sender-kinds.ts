@@ -1,4 +1,4 @@
-// The usual kinds of senders: what is signed, where the signature goes, how time is written.
+// The usual kinds of senders: signed parts, place of the signature, and time format.
 import { createHmac } from "node:crypto"
 
 export interface Sent {
@@ -12,9 +12,9 @@ export interface Sender {
   readonly secret: string
   readonly config?: Readonly<Record<string, unknown>>
   readonly covers: "body" | "form" | "fields"
-  /** Window in seconds where a timestamp is signed. */
+  /** Window in seconds, for a signed timestamp. */
   readonly window_s?: number
-  /** Headers that hold a signature or are signed. */
+  /** Headers with a signature, or covered by it. */
   readonly signedHeaders: readonly string[]
   send(payload: string, at: number, secret?: string): Sent
 }
@@ -30,7 +30,7 @@ export const mac = (hash: string, key: string | Buffer, encoding: Digest, ...par
   return hmac.digest(encoding)
 }
 
-/** One header, HMAC-SHA256 of the body. */
+/** One header with an HMAC-SHA256 of the body. */
 export function plain(provider: string, header: string, encoding: Digest, prefix = "", hash = "sha256"): Sender {
   return {
     provider,
@@ -41,7 +41,7 @@ export function plain(provider: string, header: string, encoding: Digest, prefix
   }
 }
 
-/** A timestamp header, and a signature over both. */
+/** A timestamp header, and a signature over timestamp and body. */
 export function timed(
   provider: string,
   header: string,

@@ -1,5 +1,6 @@
-// Senders, written from what the providers document and not from the table under test: each signs a request as the
-// provider would. `covers` says what of the request the signature protects.
+// Senders, written from the providers' documentation, independent of the table under test. Each signs a request as its provider
+// does.
+// `covers` names the signed part of the request.
 import { createHash } from "node:crypto"
 import { endpoint, form } from "./requests.ts"
 import { base64Key, hexKey, iso, mac, millis, nanos, parted, plain, type Sender, seconds, standard, text, timed } from "./sender-kinds.ts"
@@ -362,7 +363,7 @@ export const senders: readonly Sender[] = writes.map((sender) =>
   sender.provider === "box" || sender.provider === "twitch" ? withFixedHeaders(sender) : sender,
 )
 
-/** Headers that a provider sends with every delivery beside the signed ones. */
+/** Adds headers that a provider sends with every delivery besides the signed headers. */
 function withFixedHeaders(sender: Sender): Sender {
   const fixed: Record<string, string> =
     sender.provider === "box"

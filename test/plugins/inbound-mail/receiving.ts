@@ -1,4 +1,4 @@
-// A service that receives mail for a domain which DNS, a real server on loopback, shows to be set up.
+// A service that receives mail for a domain. A real DNS server on loopback has the domain's records.
 
 import { UnitsOfWork } from "#core"
 import { type TestHost, type TestHostOptions, testHost } from "#core/testing"
@@ -17,9 +17,9 @@ export interface Receiving {
   readonly host: TestHost
   readonly dns: DnsServer
   readonly port: number
-  /** Sends one message in a session of its own; the last reply. */
+  /** Sends one message in its own session. Returns the last reply. */
   send(from: string, to: string | readonly string[], message: string): Promise<string>
-  /** Registers a domain, creates its records, and has it verified. */
+  /** Registers a domain, creates its records, and verifies it. */
   activate(domain: string, more?: object, key?: string): Promise<void>
 }
 
@@ -84,7 +84,7 @@ export async function startReceiving({ start, settings = {}, others = {}, plugin
   }
 }
 
-/** On both stores; in the first tier on the one that is named, where it can be had. */
+/** Runs on both stores. In the first tier, runs on the named store if available. */
 export function onStores(title: string, fast: "embedded" | "mongodb", define: (leg: Pick<Leg, "start">) => void): void {
   if (!isFast) onBothStores(title, define)
   else if (fast === "mongodb" && mongoAvailable) onMongo(title, define)
@@ -101,7 +101,7 @@ export function onStores(title: string, fast: "embedded" | "mongodb", define: (l
     })
 }
 
-/** Another organization, with a key of an admin. */
+/** Creates another organization with an admin's key. */
 export async function otherOrganization(host: TestHost, slug: string): Promise<{ id: string; key: string }> {
   return host.get(UnitsOfWork).run((work) => {
     const { id } = host.get(Organizations).create(work, { name: slug, slug })
@@ -110,7 +110,7 @@ export async function otherOrganization(host: TestHost, slug: string): Promise<{
   })
 }
 
-/** A message as a mail program writes it. */
+/** Returns a message in the form of a mail program. */
 export function message(headers: Readonly<Record<string, string>>, body = "Hello.\r\n"): string {
   const all = { From: "Lead <lead@elsewhere.test>", To: "hello@example.com", Subject: "Hello", ...headers }
   const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`)

@@ -1,4 +1,4 @@
-// A client that speaks SMTP byte by byte, so that tests can do what no mail library would.
+// An SMTP client with control of every byte, for tests beyond the reach of a mail library.
 import { once } from "node:events"
 import { connect, type Socket } from "node:net"
 
@@ -22,7 +22,7 @@ export class SmtpClient {
     socket.on("error", () => undefined)
   }
 
-  /** Connected, the greeting unread. */
+  /** Connects without reading the greeting. */
   static async connect(port: number, localAddress = "127.0.0.1"): Promise<SmtpClient> {
     const socket = connect({ port, host: "127.0.0.1", localAddress })
     const client = new SmtpClient(socket)
@@ -30,7 +30,7 @@ export class SmtpClient {
     return client
   }
 
-  /** Greeted, and past EHLO. */
+  /** Connects, reads the greeting and sends EHLO. */
   static async open(port: number, localAddress?: string): Promise<SmtpClient> {
     const client = await SmtpClient.connect(port, localAddress)
     await client.reply()
@@ -42,7 +42,7 @@ export class SmtpClient {
     this.socket.write(typeof text === "string" ? Buffer.from(text, "latin1") : text)
   }
 
-  /** The next reply, all of its lines; "closed" where the server ended the connection. */
+  /** Returns the next reply with all its lines; "closed" if the server ended the connection. */
   async reply(): Promise<string> {
     for (;;) {
       const match = /^(?:\d{3}-.*\r\n)*\d{3} .*\r\n/.exec(this.#text)
@@ -62,7 +62,7 @@ export class SmtpClient {
     return this.reply()
   }
 
-  /** One transaction up to the answer to its data, which is sent as it is given but for dots; the replies that differ from the usual. */
+  /** Runs one transaction up to the answer to its data. Sends the data unchanged except for dots. Returns unusual replies. */
   async send(from: string, to: readonly string[], message: string | Buffer): Promise<string> {
     const mail = await this.say(`MAIL FROM:<${from}>`)
     if (!mail.startsWith("250")) return mail

@@ -1,4 +1,4 @@
-// A connection broker on loopback that speaks the part of Nango's API that is used: sessions, connections, credentials.
+// A connection broker on loopback with the used part of Nango's API: sessions, connections, credentials.
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
 import type { AddressInfo } from "node:net"
 import { json } from "./oauth/vendor-server.ts"
@@ -17,11 +17,11 @@ export interface BrokerServer {
   readonly url: string
   readonly asked: string[]
   readonly connections: Map<string, BrokerConnection>
-  /** In place of what the broker answers. */
+  /** Replaces the broker's answers. */
   fails: ((response: ServerResponse) => void) | undefined
-  /** Whether it lists connections of all users, as one does that knows no filter by tags. */
+  /** True to list connections of all users, like a broker without a filter by tags. */
   listsAll: boolean
-  /** What a user does who opens a connect_link. */
+  /** Acts as a user who opens a connect_link. */
   grant(link: string): void
   close(): Promise<void>
 }

@@ -1,4 +1,4 @@
-// A store in a folder of its own with the parts that operations on integrations inject, and callers of several kinds.
+// A store in its own folder with the dependencies of integration operations, and callers of several kinds.
 
 import { randomBytes } from "node:crypto"
 import { readdirSync, readFileSync } from "node:fs"
@@ -33,7 +33,7 @@ import { outgoing } from "../outgoing-http/loopback-peer.ts"
 export const acme = { id: "0190a000-0000-7000-8000-00000000000a", slug: "acme", name: "Acme" }
 export const other = { id: "0190a000-0000-7000-8000-00000000000b", slug: "other", name: "Other" }
 
-/** What an answer of a test is read as. */
+/** Type of answers in tests. */
 export type Answer = Record<string, unknown> & { integration_id: string; integrations: Record<string, unknown>[] }
 
 export async function openDesk(allowHost: string, ...apps: AnyIntegrationApp[]) {
@@ -60,7 +60,7 @@ export async function openDesk(allowHost: string, ...apps: AnyIntegrationApp[]) 
     guards: [],
     managerOf,
   })
-  // Nothing is scheduled here, so the scheduler makes no jobs; health.test.ts has a whole service.
+  // No schedules exist here, so the scheduler creates no jobs; health.test.ts has a whole service.
   const scheduler = new DurableScheduler({
     store,
     queue: undefined as never,
@@ -92,7 +92,7 @@ export async function openDesk(allowHost: string, ...apps: AnyIntegrationApp[]) 
     store,
     managers,
     integrations,
-    /** As the call path does it: parsed, handled, output checked, committed with its audit record. */
+    /** Like the call path: parses, handles, checks the output, and commits with the audit record. */
     async call(operation: AnyOperation, options: object, caller: Caller): Promise<Answer> {
       const input: unknown = operation.input.parse(options)
       const work = new StagedWork(ids.uuid())
@@ -109,7 +109,7 @@ export async function openDesk(allowHost: string, ...apps: AnyIntegrationApp[]) 
       await work.committed(await store.commit(work.commit))
       return answer as Answer
     },
-    /** Back to no connections and no managers. */
+    /** Removes all connections and managers. */
     async clear() {
       managers.clear()
       const work = new StagedWork(ids.uuid())
@@ -118,7 +118,7 @@ export async function openDesk(allowHost: string, ...apps: AnyIntegrationApp[]) 
       }
       if (work.writes.length > 0) await store.commit(work.commit)
     },
-    /** Everything on disk, as text. */
+    /** Returns all stored bytes as text. */
     onDisk: () =>
       readdirSync(folder)
         .map((file) => readFileSync(join(folder, file), "latin1"))
@@ -131,7 +131,7 @@ export async function openDesk(allowHost: string, ...apps: AnyIntegrationApp[]) 
   }
 }
 
-/** Its apps use none; OAuth is tested on a whole service. */
+/** Apps of the desk use no OAuth; tests of OAuth use a whole service. */
 const noOAuth = {
   canGrant: async () => false,
   revocation: { stage: async () => undefined },

@@ -1,4 +1,4 @@
-// A vendor's API on loopback, and the document of its app: it answers its test call as a test says.
+// A vendor's API on loopback, and its app's document. Answers its test call as the test decides.
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import type { ServerResponse } from "node:http"
 import { tmpdir } from "node:os"
@@ -6,7 +6,7 @@ import { join } from "node:path"
 import { type TestHost, type TestHostOptions, testHost } from "#core/testing"
 import { listen, type Peer } from "../outgoing-http/loopback-peer.ts"
 
-/** How the vendor answers; each repeats the credentials in its body, as a careless one would. */
+/** Answers of the vendor. Each repeats the credentials in its body, like a careless vendor. */
 export const answers = {
   good: (response: ServerResponse) => json(response, 200, { ok: true }),
   unauthorized: (response: ServerResponse) => json(response, 401, {}),
@@ -34,14 +34,17 @@ function json(response: ServerResponse, status: number, body: object): void {
 export interface Vendor {
   readonly peer: Peer
   readonly host: TestHost
-  /** For another node. */
+  /** Settings for another node. */
   readonly settings: Record<string, string>
-  /** From now on. */
+  /** Sets the answer from now on. */
   answer(how: Answer): void
   close(): Promise<void>
 }
 
-/** A service with the app `vendor`, whose API the peer plays; `more`: of its document. It checks no connection by itself unless told how often. */
+/**
+ * Starts a service with the app `vendor`; the peer is its API. `more`: further fields of the document. Health checks are off by
+ * default.
+ */
 export async function startVendor(options: TestHostOptions = {}, more: object = {}, health_checks = "off"): Promise<Vendor> {
   let how: Answer = "good"
   const peer = await listen((_, response) => void answers[how](response))

@@ -1,4 +1,4 @@
-// A service with knowledge, and what tests ask of it.
+// A service with knowledge, and helpers for its tests.
 import { expect } from "chai"
 import type { ApiResponse, TestHost } from "#core/testing"
 import { patiently, until } from "../../waiting.ts"
@@ -43,7 +43,7 @@ export class KnowledgeBench {
     this.host = host
   }
 
-  /** Asks again while the node says that it cannot answer now, as on a machine so busy that its lease ends. */
+  /** Retries while the node is unavailable. On a busy machine its lease may expire. */
   api<T = Record<string, unknown>>(...call: Parameters<TestHost["api"]>): Promise<ApiResponse<T>> {
     return patiently(() => this.host.api<T>(...call))
   }
@@ -58,7 +58,7 @@ export class KnowledgeBench {
     return (await this.api<Item>("GET", `/v1/knowledge/${id}`)).body
   }
 
-  /** Once its latest version is read, or could not be. */
+  /** Resolves once the latest version has been read in, or has failed. */
   async whenRead(id: string): Promise<Item> {
     await until("the item being read in", async () => (await this.read(id)).content_state !== "pending")
     return await this.read(id)
@@ -71,7 +71,7 @@ export class KnowledgeBench {
     return answer.body.items
   }
 
-  /** Once the search finds so many. */
+  /** Resolves once the search returns `count` items. */
   async find(q: string, count: number, more = ""): Promise<SearchResult[]> {
     await until(`${count} items being found by ${q}`, async () => (await this.search(q, more)).length === count)
     return await this.search(q, more)

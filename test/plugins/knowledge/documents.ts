@@ -1,4 +1,4 @@
-// PDFs written by hand: one that says something, and those that are meant to hurt their reader.
+// Handwritten PDFs: one with text, and hostile ones against their reader.
 import { createCipheriv, createHash } from "node:crypto"
 import { deflateSync } from "node:zlib"
 
@@ -39,7 +39,7 @@ export const pdfSaying = (text: string) => pdfOf(withContents(streamOf(showing(t
 /** A gigabyte of text operators in a megabyte. */
 export function bomb(): Buffer {
   const packed = deflateSync(Buffer.alloc(256 * 1_048_576, "(a)Tj "))
-  // Deflated twice: what is unpacked once is unpacked again.
+  // Deflated twice, so unpacking it once leaves packed data.
   return pdfOf(withContents(streamOf(deflateSync(packed), "/Filter [/FlateDecode /FlateDecode]")))
 }
 
@@ -47,7 +47,7 @@ export function manyPages(count: number): Buffer {
   return pdfOf(withContents(streamOf(showing("again")), "3 0 R ".repeat(count), count))
 }
 
-/** A form that shows itself. */
+/** A form that contains itself. */
 export function endless(): Buffer {
   const form = streamOf(
     Buffer.from("/X Do /X Do ".repeat(1_000)),
@@ -58,7 +58,7 @@ export function endless(): Buffer {
   return pdfOf([...objects, form])
 }
 
-/** With a password of its own (RC4 of 40 bits needs none of ours to be refused). */
+/** With its own password. (RC4 with 40 bits would be refused without a password.) */
 export function encrypted(): Buffer {
   const id = "0123456789abcdef0123456789abcdef"
   const entry = createHash("sha256").update("owner").digest("hex")
@@ -68,7 +68,7 @@ export function encrypted(): Buffer {
   return pdfOf([...withContents(contents), rules], `/Encrypt 6 0 R /ID [<${id}> <${id}>]`)
 }
 
-/** Forms that show others ten times each, ten deep. */
+/** Forms that contain others ten times each, ten levels deep. */
 export function laughs(): Buffer {
   const forms = Array.from({ length: 10 }, (_, depth) => {
     const next = depth === 9 ? "" : `/XObject << /X ${7 + depth} 0 R >>`

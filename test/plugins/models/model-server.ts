@@ -1,54 +1,54 @@
-// A provider of models on loopback: it speaks chat completions, embeddings and Anthropic's messages, answers as a test
-// says, and remembers what it was asked.
+// A provider of models on loopback with chat completions, embeddings and Anthropic's messages. Answers as the test decides, and
+// records its requests.
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from "node:http"
 import type { AddressInfo } from "node:net"
 
-/** What was asked, over any protocol. */
+/** A request, over any protocol. */
 export interface ModelRequest {
   readonly protocol: "openai" | "anthropic"
   readonly model: string
   /** Instructions. */
   readonly system: string
-  /** What the user's message holds as text. */
+  /** Text of the user's message. */
   readonly text: string
-  /** How many images it holds. */
+  /** Number of its images. */
   readonly images: number
   readonly temperature: number | undefined
-  /** Names of the tools that are offered. */
+  /** Names of the offered tools. */
   readonly tools: readonly string[]
-  /** What tools answered so far. */
+  /** Answers of tools so far. */
   readonly answers: readonly string[]
-  /** Whether an answer by a JSON Schema was asked for. */
+  /** The requested JSON Schema of the answer, if any. */
   readonly schema: unknown
   readonly headers: IncomingHttpHeaders
   /** The request's body, byte for byte. */
   readonly body: string
-  /** The images' bytes, in their order. */
+  /** The images' bytes, in order. */
   readonly pictures: readonly Buffer[]
 }
 
-/** An answer as text or as an object, which becomes its JSON; calls of tools (by the OpenAI protocol); a refusal; a status; or silence. */
+/** An answer as text or as an object (sent as JSON), tool calls (OpenAI protocol), a refusal, a status, or silence. */
 export type Said =
   | string
   | { readonly calls: readonly { readonly name: string; readonly input: unknown }[] }
   | { readonly json: unknown }
-  /** The usage as it is on the wire, by the OpenAI protocol. */
+  /** The usage in the form of the OpenAI protocol. */
   | { readonly text: string; readonly usage: object }
   | { readonly declines: string }
   | { readonly status: number; readonly retryAfterMs?: number }
   | "silent"
 
 export interface ModelServer {
-  /** Of the OpenAI protocol. */
+  /** URL of the OpenAI protocol. */
   readonly url: string
   readonly asked: readonly ModelRequest[]
-  /** Texts that were to be embedded, in the order of the requests. */
+  /** Texts of embedding requests, in order of the requests. */
   readonly embedded: readonly string[]
   answer(say: (request: ModelRequest, place: number) => Said): void
-  /** Answers are kept back until then. */
+  /** Delays answers until then. */
   hold(until: Promise<void>): void
   embedBy(vector: (text: string) => number[]): void
-  /** Requests to embed such texts are not answered; `how`: they wait for that, or their connections end. */
+  /** Leaves embedding requests of matching texts unanswered. `how`: the requests wait, or their connections end. */
   embedNothing(of: (texts: readonly string[]) => boolean, how?: "silent" | "cut"): void
   forget(): void
   close(): Promise<void>
@@ -158,7 +158,7 @@ function readAsked(wire: Wire, protocol: "openai" | "anthropic"): Omit<ModelRequ
   }
 }
 
-/** As a data URL by the OpenAI protocol, in a field of its own by Anthropic's. */
+/** A data URL in the OpenAI protocol, a separate field in Anthropic's. */
 function pictureOf({ image_url, source }: Part): Buffer[] {
   const data = image_url?.url.replace(/^data:[^,]*,/, "") ?? source?.data
   return data === undefined ? [] : [Buffer.from(data, "base64")]

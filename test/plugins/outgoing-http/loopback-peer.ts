@@ -1,4 +1,4 @@
-// A plain HTTP server on loopback that answers as a test says and remembers what it was asked.
+// A plain HTTP server on loopback. Answers as the test decides, and records its requests.
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
 import type { AddressInfo } from "node:net"
 
@@ -44,7 +44,7 @@ export async function listen(answer: (request: PeerRequest, response: ServerResp
   }
 }
 
-/** Settings of a client that may reach the given hosts. */
+/** Settings of a client that may reach these hosts. */
 export function outgoing(...allow_hosts: string[]) {
   return { allow_hosts, timeout_ms: 60_000, max_response_bytes: 100_000 }
 }

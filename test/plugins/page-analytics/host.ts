@@ -1,5 +1,5 @@
-// A service whose copy is sealed several times a second, a way to write page events as their plugin does, and waiting for
-// the copy to hold what was committed.
+// A service that seals its copy several times a second. Writes page events as their plugin does, and waits until the copy
+// contains all committed events.
 import { Clock, Ids, type Json, timestamp, UnitsOfWork } from "#core"
 import { type TestHost, type TestHostOptions, testHost } from "#core/testing"
 import { Datasets } from "../../../plugins/data/datasets/index.ts"
@@ -10,7 +10,7 @@ import { pluginSettings } from "../buckets/stores.ts"
 
 let drawn = 0
 
-/** No process is kept ready: to start one takes longer than most tests' queries. */
+/** No ready processes: a start takes longer than most tests' queries. */
 const quick = { seal_every_ms: 100, deadline_ms: 60_000, ready_processes: 0 }
 
 export interface Answer {
@@ -36,7 +36,7 @@ export class AnalyticsHost {
     this.organization = organization
   }
 
-  /** The same service for another organization, which the host's own one manages. */
+  /** Returns the same service for another organization, managed by the host's own organization. */
   async another(): Promise<AnalyticsHost> {
     const organizations = this.host.get(Organizations)
     const organization = await this.host.get(UnitsOfWork).run((work) => organizations.create(work, { name: `Organization ${++drawn}` }))
@@ -46,7 +46,7 @@ export class AnalyticsHost {
     return new AnalyticsHost(this.host, organization)
   }
 
-  /** A call inside the organization. */
+  /** Calls the API inside the organization. */
   api<T = Record<string, unknown>>(method: string, path: string, body?: unknown) {
     return this.host.api<T>(method, path, body, { headers: { "x-organization-id": this.organization.id } })
   }
@@ -60,7 +60,7 @@ export class AnalyticsHost {
     return new AnalyticsHost(await testHost({ ...options, env: { ...env, ...options.env } }))
   }
 
-  /** Commits events, received at that time; returns their rows' ids. */
+  /** Commits events with that time of receipt. Returns their rows' ids. */
   async write(events: readonly EventValues[], receivedAt = this.now): Promise<string[]> {
     const { organization } = this
     const dataset = this.host.get(Datasets).reserve("page-events", "page analytics")
@@ -82,7 +82,7 @@ export class AnalyticsHost {
     return (await this.api<Answer>("POST", "/v1/page-analytics/query", { query: sql })).body
   }
 
-  /** Rows of a query that must not be refused. */
+  /** Returns the rows of a query. Throws if the query is refused. */
   async rows(sql: string): Promise<unknown[][]> {
     const answer = await this.query(sql)
     if (!answer.rows) throw new Error(`${sql} was refused: ${answer.message}`)
@@ -94,7 +94,10 @@ export class AnalyticsHost {
     return timestamp(this.host.get(Clock).now())
   }
 
-  /** Resolves when the copy holds all that is committed now: what began in this very millisecond may have begun before. */
+  /**
+   * Resolves when the copy contains all currently committed events. Strictly later, since a pass of this millisecond may have
+   * started before them.
+   */
   async caughtUp(): Promise<void> {
     const { now } = this
     await until(async () => {
@@ -108,7 +111,7 @@ export class AnalyticsHost {
   }
 }
 
-/** An event with every column that a page view has. */
+/** Returns an event with every column of a page view. */
 export function event(kind: string, values: Record<string, Json> = {}): EventValues {
   return {
     event_id: `event-${process.pid}-${++drawn}`,

@@ -1,4 +1,4 @@
-// A real Chromium for tests, as a person's browser would be: with an agent that is not a bot's. One for all tests of a file.
+// A real Chromium for tests with a person's user agent. One browser serves all tests of a file.
 import bundled from "@sparticuz/chromium"
 import type { Browser, BrowserContext, Page } from "playwright-core"
 import { launchChromium } from "../../chromium.ts"
@@ -14,12 +14,12 @@ export class Chromium {
   }
 
   static async start(): Promise<Chromium> {
-    // Contexts of their own need processes of their own.
+    // Separate contexts need separate processes.
     const args = bundled.args.filter((argument) => !["--single-process", "--no-zygote"].includes(argument))
     return new Chromium(await launchChromium([...args, "--no-sandbox"]))
   }
 
-  /** A visitor with nothing remembered. What the page throws is kept in `faults`. */
+  /** Opens a new visitor without stored data. Errors of the page are in `faults`. */
   async visitor(
     options: { userAgent?: string; javaScriptEnabled?: boolean; extraHTTPHeaders?: Record<string, string> } = {},
   ): Promise<Visitor> {
@@ -37,15 +37,15 @@ export class Chromium {
   }
 }
 
-/** Has the page's own time go on a little with each look at it and not otherwise, so that its clicks are in a row however long a busy machine takes between them. */
+/** Advances the page's clock a little at each read, and only then. Its clicks are then consecutive, even on a busy machine. */
 export async function inRow(tab: Page, click: () => Promise<unknown>): Promise<void> {
   await tab.evaluate("globalThis.realNow = Date.now; { let now = Date.now(); Date.now = () => (now += 20) }")
   await click()
-  // Never back: what follows the clicks would seem to come between them.
+  // The clock never moves back: later events would otherwise fall between the clicks.
   await tab.evaluate("{ const ahead = Math.max(0, Date.now() - realNow()); Date.now = () => realNow() + ahead }")
 }
 
-/** What a frame shows is looked at when it is painted, and told of in a task after that. */
+/** An observer sees a frame when it is painted, and reports it in a later task. */
 export async function painted(tab: Page): Promise<void> {
   await tab.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done))))")
 }

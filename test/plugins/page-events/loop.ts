@@ -47,7 +47,7 @@ export class Loop {
 
   async send(url: string, page: Published, body: object, headers: Record<string, string> = {}) {
     const { _envelope, ...rest } = body as { _envelope?: object }
-    // Where a test moved the clock, the service finds that it has not heard from its peers for long.
+    // After a test moves the clock, the service has lost contact with its peers for long.
     return await patiently(async () => {
       const response = await fetch(url, {
         method: "POST",
@@ -83,7 +83,7 @@ export interface Answer {
 }
 
 let drawn = 0
-/** An id as browsers draw them. */
+/** Returns an id in the form of a browser's. */
 export function eventId(): string {
   return `test${String(++drawn).padStart(12, "0")}`
 }
@@ -93,7 +93,7 @@ export function event(kind: string, more: object = {}): { event: string; event_i
 }
 
 let agents = 0
-/** An agent of its own is a visitor of its own. */
+/** A new user agent means a new visitor. */
 export function someone(): { "user-agent": string } {
   return { "user-agent": `${desktopChrome} Visitor/${++agents}` }
 }

@@ -1,4 +1,4 @@
-// What tests of pages' forms have: a page with a form, a pipeline that keeps what it sends, and the sending.
+// Helpers for tests of pages' forms: a page with a form, a pipeline for its submissions, and the submission.
 import { desktopChrome, type Loop, type Published } from "../page-events/loop.ts"
 
 export const withForm = [{ key: "control", html: '<form id="f"><input name="email"></form>' }]
@@ -12,7 +12,7 @@ interface Capture {
   rows(): Promise<Values[]>
 }
 
-/** A pipeline that keeps what the page's forms send, with what the envelope says. */
+/** Creates a pipeline that stores the page's submissions with their envelopes. */
 export async function capture(loop: Loop, page: Published, more: (dataset: string) => object = () => ({})): Promise<Capture> {
   const name = `Leads ${++drawn}`
   const dataset = `leads-${drawn}`

@@ -1,4 +1,4 @@
-// Folders of pipeline files, each with a place for data, and services that are started on them one after the other.
+// Folders of pipeline files, each with a data folder. Services start on them one after another.
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
@@ -9,7 +9,7 @@ export class FilePlaces {
   readonly #folders: string[] = []
   readonly #running: TestHost[] = []
 
-  /** A folder of files and a place for data; `boot` starts a service on them, in place of the one before. */
+  /** Creates a folder of files and a data folder. `boot` starts a service on them and stops the previous one. */
   make() {
     const dataDir = mkdtempSync(join(tmpdir(), "millrace-files-data-"))
     const files = mkdtempSync(join(tmpdir(), "millrace-files-"))

@@ -1,5 +1,5 @@
-// Decodes a PNG as browsers write it (8 bits a channel, RGB or RGBA, not interlaced), so that tests look at what is in
-// the picture. PNG specification, sections 7 to 9.
+// Decodes PNGs in the form of browsers (8 bits per channel, RGB or RGBA, not interlaced), so tests can check pixels. PNG
+// specification, sections 7 to 9.
 import { inflateSync } from "node:zlib"
 
 export interface Pixels {

@@ -1,5 +1,4 @@
-// The processes that render right now, browsers and theirs, known by the folder that each is given: a temporary one in
-// the folder that this service has for such.
+// Lists current render processes, their browsers included. They are known by their temporary folders inside the service's folder.
 import { readdirSync, readFileSync } from "node:fs"
 import { untilProcess as until } from "../../waiting.ts"
 
@@ -21,7 +20,7 @@ export function renderers(folder: string): { pid: number; command: string }[] {
     })
 }
 
-/** Resolves when none is left: what was killed is gone when the system next lets it run. */
+/** Resolves when all are gone. A killed process ends only when the system next schedules it. */
 export async function allGone(folder: string): Promise<void> {
   await until("the end of all renderers", () => renderers(folder).length === 0)
 }

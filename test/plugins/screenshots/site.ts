@@ -1,4 +1,4 @@
-// A web site on loopback, and one that nobody may reach: it counts every connection that is opened to it.
+// A web site on loopback, and an unreachable one that counts every connection to it.
 import { createHash } from "node:crypto"
 import { once } from "node:events"
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
@@ -8,18 +8,18 @@ export interface Site {
   readonly port: number
   readonly host: string
   readonly origin: string
-  /** Paths asked for, in order. */
+  /** Requested paths, in order. */
   readonly asked: string[]
-  /** Connections opened to it so far. */
+  /** Number of connections so far. */
   connections(): number
-  /** Resolves when the path has been asked for. */
+  /** Resolves when the path has been requested. */
   wasAsked(path: string): Promise<void>
   close(): Promise<void>
 }
 
 export type Pages = Readonly<Record<string, string | ((request: IncomingMessage, response: ServerResponse) => void)>>
 
-/** Serves documents by path; anything else is 404. Websockets at /echo are accepted and greeted. */
+/** Serves documents by path; other paths return 404. Accepts WebSockets at /echo and greets them. */
 export async function startSite(pages: Pages): Promise<Site> {
   const urls: string[] = []
   const waiting = new Map<string, () => void>()

@@ -1,4 +1,4 @@
-// A service that takes screenshots, and what tests ask of it.
+// A service that takes screenshots, and helpers for its tests.
 import { expect } from "chai"
 import { UnitsOfWork } from "#core"
 import { type TestHost, type TestHostOptions, testHost } from "#core/testing"
@@ -37,7 +37,7 @@ export interface TakingOptions {
 }
 
 export function startTaking({ allow = [], settings = {}, buckets = {}, pages = {}, plugins = [] }: TakingOptions = {}): Promise<TestHost> {
-  // Where the deadline is not the subject, a busy machine has all the time that may be set.
+  // For tests with another subject than the deadline: the longest deadline, for busy machines.
   const screenshots = { browser_folder: browserFolder, deadline_ms: 300_000, ...settings }
   return testHost({ plugins, env: { ...pluginSettings({ screenshots, buckets, pages }), MILLRACE_OUTGOING_ALLOW_HOSTS: allow.join(",") } })
 }
@@ -57,7 +57,7 @@ export async function resultOf(host: TestHost, job_id: string, key?: string): Pr
   return answer.body
 }
 
-/** Starts one and polls until it is not `processing` any more. */
+/** Starts a screenshot and polls until it is no longer `processing`. */
 export async function take(host: TestHost, input: Record<string, unknown>): Promise<Result> {
   const started = await start(host, input)
   expect([started.status, started.body.message]).to.deep.equal([200, undefined])
@@ -71,7 +71,7 @@ export function finished(host: TestHost, job_id: string, key?: string): Promise<
   })
 }
 
-/** The picture behind a result's link, checked against what the result says of it. */
+/** Returns the picture behind a result's link, checked against the result's fields. */
 export async function pictureOf(result: Result): Promise<Pixels> {
   expect([result.status, result.error]).to.deep.equal(["done", ""])
   const answer = await fetch(result.signed_url)
@@ -81,7 +81,7 @@ export async function pictureOf(result: Result): Promise<Pixels> {
   return pixels
 }
 
-/** A key of another organization. */
+/** Creates a key of another organization. */
 export async function keyElsewhere(host: TestHost): Promise<string> {
   return await host.get(UnitsOfWork).run((work) => {
     const organization = host.get(Organizations).create(work, { name: "Elsewhere" })

@@ -43,15 +43,15 @@ export function domainsEnv(dns: DnsServer, settings: object): Record<string, str
   return pluginSettings({ "sending-domains": { dns_servers: [dns.address], spf_host: "spf.sender.com", ...settings } })
 }
 
-/** Where checks of DNS are the subject: all that is checked is set. */
+/** For tests of DNS checks: everything checked is configured. */
 export const checked = { dns_timeout_ms: 30_000, return_path_host: "bounce.sender.com" }
 
 export const typesOf = ({ dns_records }: Domain) =>
   dns_records.map(({ type, name }) => `${type} ${name.replace(/^mr[a-z0-9]+/, "SELECTOR")}`)
 
 /**
- * One hour passes, and with it one check of a domain, which `read` reads. Wall time stands from then on: the minute of the
- * schedule would otherwise pass by itself once in a while, and be a check more.
+ * Advances one hour and thus one check of a domain, read by `read`. Wall time stops first: the schedule's minute could otherwise
+ * pass by itself and cause another check.
  */
 export async function afterHourlyCheck<T extends Pick<Domain, "last_checked_at">>(host: TestHost, read: () => Promise<T>): Promise<T> {
   host.clock.set(host.clock.now())
@@ -77,7 +77,7 @@ export class Customer {
     return patiently(() => this.#host.api<T>(method, at, body))
   }
 
-  /** The answer as it is, also 503. */
+  /** Returns the answer unchanged, including 503. */
   register(domain: string, more: object = {}) {
     return this.#host.api<Domain>("POST", path, { domain, ...more })
   }
@@ -86,7 +86,7 @@ export class Customer {
     return (await this.api<Domain>("GET", `${path}/${domain}`)).body
   }
 
-  /** Registers a domain, and creates its records as told. */
+  /** Registers a domain and creates its records as requested. */
   async create(domain: string, more: object = {}) {
     const { body } = await this.api<Domain>("POST", path, { domain, ...more })
     for (const { name, type, value } of body.dns_records) this.#dns.set(name, type, value)

@@ -1,29 +1,33 @@
-// A real DNS server on loopback, over UDP and TCP, that serves the records a test gives it and fails as a test says.
+// A real DNS server on loopback, over UDP and TCP, with a test's records and failures.
 import { Socket } from "node:net"
 import { createServer, Packet, type Resource } from "dns2"
 
 type Type = "A" | "CNAME" | "MX" | "NS" | "TXT"
 
 /**
- * `lame`: not as a name server of the zone; `garbage`: what is not DNS. Over UDP the others are cut, so that TCP is asked:
- * `long` is whole there, `twice` is cut there too, `closes` ends in the middle, `hangs` stops there, `other` answers another question.
+ * `lame`: answers without authority for the zone. `garbage`: sends bytes other than DNS. The others truncate over UDP, so clients
+ * switch to TCP. Over TCP, `long` is complete, `twice` is truncated again, `closes` ends in the middle, `hangs` stops there,
+ * `other` answers another question.
  */
 type Failure = "servfail" | "silence" | "garbage" | "lame" | OverTcp
 const overTcpOnly = ["long", "twice", "closes", "hangs", "other"] as const
 type OverTcp = (typeof overTcpOnly)[number]
 
 export interface DnsServer {
-  /** As the setting `dns_servers` takes it. */
+  /** In the form of the setting `dns_servers`. */
   readonly address: string
-  /** Replaces the records of a name; none removes them. TXT values are split into strings as servers do; MX is `10 host`. */
+  /**
+   * Replaces the records of a name; without values removes them. TXT values are split into strings as servers do; MX is
+   * `10 host`.
+   */
   set(name: string, type: Type, ...values: string[]): void
-  /** What caches hold of a name, to those who want to have others asked; with nothing given, as it is. */
+  /** Sets a cache's answer for recursive questions about a name; undefined restores the current records. */
   remember(name: string, type: Type, values: string[] | undefined): void
-  /** How questions about a name fail. */
+  /** Sets the failure for questions about a name. */
   fail(name: string, how: Failure | undefined): void
-  /** Whether it answers as a cache does, to those who want to have others asked. */
+  /** True to answer recursive questions like a cache. */
   cached: boolean
-  /** Names asked for, in order. */
+  /** Names in questions, in order. */
   readonly asked: string[]
   close(): Promise<void>
 }
@@ -100,7 +104,7 @@ function sendAs(failure: Failure | undefined, response: Packet, send: (response:
   peer.write(Buffer.concat([length, message.subarray(0, message.length / 2)]), () => (how === "closes" ? peer.destroy() : undefined))
 }
 
-/** Long texts in several strings, as servers send them. */
+/** Splits long texts into several strings, as servers do. */
 function answerOf(name: string, type: Type, value: string, cached: boolean): Resource {
   const common = { name, type: Packet.TYPE[type], class: Packet.CLASS.IN, ttl: cached ? 120 : 300 }
   const [priority, exchange = ""] = value.split(" ")

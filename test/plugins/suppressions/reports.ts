@@ -1,4 +1,4 @@
-// Bounces and complaints as mail servers and mailbox providers write them.
+// Bounces and complaints in the form of mail servers and mailbox providers.
 interface Recipient {
   readonly final: string
   readonly original?: string
@@ -22,7 +22,7 @@ function multipart(type: string, parts: readonly (readonly [type: string, text: 
   ].join("\r\n")
 }
 
-/** `form` is the type of the whole, which some servers make multipart/mixed. */
+/** `form` is the type of the whole message; some servers use multipart/mixed. */
 export function bounce(recipients: readonly Recipient[], form = "multipart/report; report-type=delivery-status"): string {
   const groups = recipients.map(({ final, original, action = "failed", status, diagnostic }) =>
     [

@@ -1,5 +1,6 @@
-// Twilio's Trust Hub on loopback, as far as registering a caller name goes: form-encoded calls, SIDs, lists with pages, and
-// the rules by which it refuses. A test loses answers, breaks calls and decides as Twilio's reviewers would.
+// Twilio's Trust Hub on loopback, as far as caller name registration needs it: form-encoded calls, SIDs, paged lists and refusal
+// rules.
+// A test can lose answers, break calls and decide like Twilio's reviewers.
 import { createHash } from "node:crypto"
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
 import type { AddressInfo } from "node:net"
@@ -10,22 +11,22 @@ export const ownNumber = "+14155552671"
 
 type Item = Record<string, unknown> & { sid: string }
 
-/** How one call is answered in place of what it should be: acted or not. */
+/** Faulty answer of one call, with or without its effect. */
 export type Fault = "lost_after" | "held_after" | "lost_before" | "error" | "malformed" | "unauthorized" | "refused"
 
 export interface TrustHubServer {
   readonly origin: string
   readonly port: number
-  /** Calls that make or change something, as `POST TrustProducts`, in the order in which they were acted upon. */
+  /** Calls with an effect, as `POST TrustProducts`, in order of their effects. */
   readonly acted: string[]
-  /** Of all calls: method and path. */
+  /** Method and path of all calls. */
   readonly asked: string[]
   readonly items: Record<"TrustProducts" | "EndUsers" | "CustomerProfiles", Item[]>
-  /** Of a collection's item: what was assigned to it. */
+  /** Items assigned to a collection's item. */
   assigned(of: string): Item[]
-  /** From the next call on that it names: method and last word of the path; `times` of them. */
+  /** Sets a fault for the next `times` matching calls. `call`: method and last word of the path. */
   fault(call: string, fault: Fault, times?: number): void
-  /** What a reviewer decides of the one trust product. */
+  /** Sets a reviewer's decision on the single trust product. */
   decide(status: string, errors?: unknown[]): void
   complies: boolean
   close(): Promise<void>
@@ -148,7 +149,7 @@ export async function startTrustHub(): Promise<TrustHubServer> {
     const friendly = url.searchParams.get("FriendlyName")
     const status = url.searchParams.get("Status")
     const fit = all.filter((item) => (!friendly || item["friendly_name"] === friendly) && (!status || item["status"] === status))
-    // Pages of two, regardless of the size that is asked for.
+    // Pages of two, regardless of the requested size.
     const page = Number(url.searchParams.get("Page") ?? 0)
     const results = fit.slice(page * 2, page * 2 + 2)
     const next = new URL(url)

@@ -1,4 +1,4 @@
-// A service whose organizations register caller names with a Trust Hub on loopback.
+// A service whose organizations register caller names with a loopback Trust Hub.
 import { expect } from "chai"
 import { UnitsOfWork } from "#core"
 import { Metrics } from "#core/engine"
@@ -40,7 +40,7 @@ export function voiceEnv(hub: TrustHubServer): NonNullable<TestHostOptions["env"
   }
 }
 
-/** Another organization whose Twilio is connected, and a Trust Hub that holds nothing but its customer profile. */
+/** Returns another organization with a Twilio connection, and a Trust Hub with only its customer profile. */
 export async function deskAfresh(host: TestHost, hub: TrustHubServer, count: number): Promise<Desk> {
   hub.complies = true
   hub.acted.length = 0
@@ -51,7 +51,7 @@ export async function deskAfresh(host: TestHost, hub: TrustHubServer, count: num
   return desk
 }
 
-/** The admins of one organization: the one that asks, and the one that decides. */
+/** The two admins of one organization: one requests, the other decides. */
 export class Desk {
   readonly host: TestHost
   readonly key: string
@@ -98,7 +98,7 @@ export class Desk {
     return this.api<Filed>("POST", "/v1/voice/caller-name", {}, key)
   }
 
-  /** Sets a name, and files it. */
+  /** Sets a name and files it. */
   async filed(): Promise<Filed> {
     expect((await this.set()).status).to.equal(200)
     const { status, body } = await this.file()
@@ -123,8 +123,8 @@ export class Desk {
   }
 
   /**
-   * Looks until the registration is as asked. Moves the clock to its next try, farther each time, once it has stood still for
-   * some looks. A job that runs would time out by a move.
+   * Waits until the registration matches. If it stays unchanged for some polls, moves the clock to its next try, farther each
+   * time. A move would time out a running job.
    */
   async when(what: string, holds: (registration: Registration) => boolean): Promise<Registration> {
     let [seen, still, movedMs] = ["", 0, 10_000]

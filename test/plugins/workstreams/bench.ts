@@ -79,7 +79,7 @@ const fieldsOf = {
   resources: "created_at id phase_id relationship_type resource_id resource_type title workstream_id",
 }
 
-/** Throws where the read model has other fields than the specification (2.2). */
+/** Throws if the read model's fields differ from the specification (2.2). */
 export function requireExact(whole: Whole): void {
   const { workstream, assignments, current_decisions, recent_decisions, events, phases, resources } = whole
   const attempts = assignments.flatMap(({ latest_attempt }) => latest_attempt ?? [])
@@ -110,7 +110,7 @@ export class WorkstreamBench {
     this.models = models
   }
 
-  /** With the agents `writer`, of a model whose call costs 120 millicents, and `worker`, a webhook. */
+  /** With the agents `writer` (a model with 120 millicents per call) and `worker` (a webhook). */
   static async open(env: Readonly<Record<string, string>> = {}): Promise<WorkstreamBench> {
     const [agent, models] = [await agentServer(), await modelServer()]
     const settings = {
@@ -130,7 +130,7 @@ export class WorkstreamBench {
     return bench
   }
 
-  /** Makes the agents in an organization. */
+  /** Creates the agents in an organization. */
   async agents(options: Parameters<TestHost["api"]>[3] = {}): Promise<void> {
     const credentials = { base_url: this.agent.url }
     const connection = { app: "http", name: "Agents", credentials, share_with_org: true }
@@ -149,14 +149,14 @@ export class WorkstreamBench {
     return this.host.api<T>(method, `/v1/workstreams${path}`, body, options)
   }
 
-  /** Throws where it is refused. */
+  /** Throws if the call is refused. */
   async ok<T = Whole>(method: string, path: string, body?: unknown, options?: Parameters<TestHost["api"]>[3]): Promise<T> {
     const answer = await this.call<T>(method, path, body, options)
     if (answer.status !== 200) throw new Error(`${method} ${path}: ${JSON.stringify(answer.body)}`)
     return answer.body
   }
 
-  /** An active one with an assignment of an agent that is in work. */
+  /** Creates an active workstream with an assignment in work by an agent. */
   async inWork(slug: string, agent = "writer", more: object = {}): Promise<string> {
     await this.ok("POST", "", { title: slug, slug, token_budget_millicents: 1_000_000, ...more })
     await this.ok("POST", `/${slug}/transitions`, { event: "start" })

@@ -1,4 +1,4 @@
-// Stores that the commit before this design filled, as fixtures: restored into a folder and a database.
+// Restores fixture stores into a folder and a database. The commit before this design filled them.
 import { execFileSync } from "node:child_process"
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
@@ -15,7 +15,7 @@ import { createStore } from "../../../core/storage/store.ts"
 
 export type StoreKind = "sqlite" | "mongodb"
 
-/** What fill.js wrote beside the data. */
+/** Data written by fill.js beside the store. */
 export interface RestoredExample {
   readonly at: string
   readonly admin_key: string
@@ -25,7 +25,7 @@ export interface RestoredExample {
   readonly counts: Readonly<Record<string, number>>
 }
 
-/** Ids by collection, each behind its organization. */
+/** Ids by collection, with their organizations. */
 export interface Contents {
   readonly ids: ReadonlyMap<string, ReadonlySet<string>>
   readonly jobs: ReadonlyMap<string, JobDocument>

@@ -1,4 +1,4 @@
-// Operations under the names that the conformance suite looks for, as far as an operation can be what it wants.
+// Operations under the conformance suite's expected names, as far as operations can match them.
 import { z } from "zod"
 import { AppError, defineOperation, definePlugin } from "#core"
 

@@ -1,4 +1,4 @@
-// A loopback proxy that adds a key to every request, for clients that cannot carry one.
+// A loopback proxy that adds a key to every request, for clients that cannot send a key.
 import { createServer, request as forward } from "node:http"
 import type { AddressInfo } from "node:net"
 

@@ -1,5 +1,5 @@
-// For the official MCP client: compiles the schema of a tool's answer when the tool has answered. By itself the client
-// compiles those of all tools at its first call, which takes longer than the calls of a test.
+// Compiles the schema of a tool's answer after its first answer, for the official MCP client. By default the client compiles the
+// schemas of all tools at its first call, and that takes longer than a test's calls.
 import type { JsonSchemaValidator, jsonSchemaValidator } from "@modelcontextprotocol/client"
 import { AjvJsonSchemaValidator } from "@modelcontextprotocol/client/validators/ajv"
 

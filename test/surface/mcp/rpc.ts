@@ -1,4 +1,4 @@
-// One JSON-RPC request to `/mcp` without a client library: revision 2025-11-25, and the answer as it came.
+// Sends one JSON-RPC request to `/mcp` without a client library (revision 2025-11-25). Returns the raw answer.
 export interface RpcOptions {
   readonly url: string
   readonly key: string
@@ -49,7 +49,7 @@ export async function post({ url, key, query = "", headers = {} }: RpcOptions, b
   return { status: response.status, headers: response.headers, text, result, error }
 }
 
-/** All pages of `tools/list`. */
+/** Returns all pages of `tools/list`. */
 export async function toolsOf(options: RpcOptions): Promise<ListedTool[]> {
   const tools: ListedTool[] = []
   let cursor: string | undefined
@@ -69,7 +69,7 @@ export async function callTool(options: RpcOptions, name: string, input: object 
   return result as unknown as ToolResult
 }
 
-/** The JSON of a result. */
+/** Returns the JSON of a result. */
 export function jsonOf<T = Record<string, unknown>>({ content }: ToolResult): T {
   return JSON.parse(content[0]?.text ?? "null") as T
 }

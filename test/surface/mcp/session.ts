@@ -1,4 +1,4 @@
-// An MCP session over operations alone, for servers that are tested without HTTP.
+// An MCP session over operations alone, for servers tested without HTTP.
 
 import type { Caller } from "../../../core/contract/caller.ts"
 import type { Json } from "../../../core/contract/collection.ts"

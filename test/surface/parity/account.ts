@@ -1,4 +1,4 @@
-// Persons for operations of the own account: a session, and the passkey, the challenge or the code that the call needs.
+// Persons for operations of their own account: a session, and the passkey, challenge or code for the call.
 import { createHmac } from "node:crypto"
 import { Clock, type UnitOfWork, Vault } from "#core"
 import type { AnyOperation } from "../../../core/contract/operation.ts"
@@ -11,12 +11,12 @@ import type { ParityFixture } from "./fixture.ts"
 
 export const accountUrl = "http://localhost:8080"
 
-/** Operations of the own account and of other own organizations. A key calls none of their examples. */
+/** Operations on a person's own account and organizations. Keys call none of their examples. */
 export const ofPersons =
   /^(?:passkeys\.|organization\.(?:archive|restore)$|managed_organizations\.(?:adopt|accept)$|me\.(?:change_address|confirm_address|delete|list_invitations)$)/
 const code = "123456"
 
-/** Undefined for operations that keys call too. */
+/** Returns undefined for operations that keys can call. */
 export function account(
   { host }: ParityFixture,
   work: UnitOfWork,

@@ -1,4 +1,4 @@
-// The whole service for the walks over its operations: no limits in the way, nothing sent anywhere, no browser started.
+// The whole service for walks over its operations: without limits, outgoing calls or a browser.
 import { join } from "node:path"
 import { type TestHost, type TestHostOptions, testHost } from "#core/testing"
 import { frameworkRoot, loadDeclarations } from "../../../core/bootstrap/plugins.ts"
@@ -15,18 +15,21 @@ export interface ParityFixture {
 
 const fixtureModel = { base_url: "https://models.example/v1", model: "fixture", prices: { input: 0, output: 0 } }
 
-/** Agents that answer, and that take their time, as the examples connect them. */
+/** Answers of agents, immediate or deferred, matching the connections in the examples. */
 function answersOfAgent({ url }: OutgoingCall): CallResponse | undefined {
   if (url.startsWith("https://agents.example.com/")) return { status: 202, headers: {}, body: "" }
   if (!url.startsWith("https://api.crm.example.com/")) return undefined
   return { status: 200, headers: { "content-type": "application/json" }, body: JSON.stringify({ output: "We are open." }) }
 }
 
-/** A model of little depth: a persona finds each page fair, a judge of pages names the longer one, and one of answers passes them. */
+/**
+ * A simple model: a persona rates each page as fair, a judge of pages prefers the longer page, and a judge of answers passes
+ * them.
+ */
 function answersOfModel({ url, body }: OutgoingCall): CallResponse | undefined {
   if (!url.startsWith(fixtureModel.base_url)) return undefined
   const text = body ?? ""
-  // The pages alone, without the question before them and what follows.
+  // The pages alone, without the question and the following text.
   const [a = "", b = ""] = [...text.matchAll(/Page [AB]:[^<]*<page>(.*?)<\/page>/g)].map(([, page = ""]) => page)
   const verdict = { reasoning: "Longer.", winner: a.length > b.length ? "A" : "B", confidence: 0.5 }
   const passes = { reasoning: "As expected.", verdict: "pass" }
@@ -51,7 +54,7 @@ function answerOf(reply: unknown): CallResponse {
   }
 }
 
-/** Every operation of what ships, for a test each. */
+/** Returns all shipped operations, for one test each. */
 export async function shippedOperations(): Promise<AnyOperation[]> {
   const { config } = loadConfig({ defaults: join(frameworkRoot, "config/default.yaml"), env: {} })
   return (await loadDeclarations({ config, root: frameworkRoot })).registry.items(Operations)
@@ -71,7 +74,7 @@ export async function openParityFixture(
         identity: { codes_per_email_hour: 1_000 },
         screenshots: { executable: "/nowhere/chromium" },
         models: { default: fixtureModel },
-        // A process for each organization that asks, and none besides.
+        // Starts a process per organization on its first query, and no others.
         "page-analytics": { ready_processes: 0, threads: 1 },
       }),
       MILLRACE_PUBLIC_URL: accountUrl,

@@ -1,10 +1,9 @@
-// Inputs for an operation, drawn from its own JSON Schema: right ones, ones near an example, and right ones with
-// something broken in them.
+// Draws inputs for an operation from its JSON Schema: valid inputs, inputs near an example, and valid inputs with faults.
 import fc from "fast-check"
 import type { JsonObject } from "../../../core/surface/wire-schema.ts"
 import { endless, type Input } from "./surfaces.ts"
 
-/** As the unit "binary" is, of which fast-check would first make a table of all code points. */
+/** Like fast-check's unit "binary", but without its table of all code points. */
 const codePoint = fc
   .integer({ min: 0, max: 0x10_ffff })
   .filter((point) => point < 0xd800 || point > 0xdfff)
@@ -51,18 +50,18 @@ const hostile = fc.oneof(
   fc.jsonValue({ maxDepth: 3 }),
 )
 
-/** Values for fields that name something, so that some inputs name what is there. */
+/** Slugs and ids for reference fields, so some inputs refer to existing documents. */
 export interface ExistingIds {
   readonly slugs: readonly string[]
   readonly ids: readonly string[]
 }
 
-/** Right by the schema. */
+/** Draws valid inputs by the schema. */
 export function drawnInputs(schema: JsonObject, ids: ExistingIds): fc.Arbitrary<Input> {
   return objectOf(schema, { known: ids, definitions: definitionsOf(schema), depth: 0 })
 }
 
-/** Right ones with one to three fields made wrong, left out or added. */
+/** Draws valid inputs with one to three fields wrong, omitted or added. */
 export function brokenInputs(right: fc.Arbitrary<Input>, schema: JsonObject): fc.Arbitrary<Input> {
   const names = Object.keys((schema["properties"] ?? {}) as JsonObject)
   const name = fc.constantFrom("unknown_field", "__proto__", "constructor", "ＩＤ", ...names)
@@ -76,7 +75,7 @@ export function brokenInputs(right: fc.Arbitrary<Input>, schema: JsonObject): fc
     })
 }
 
-/** Inputs near one that is right: fields left out, varied, and added. What `keeps` says stays as it is. */
+/** Draws inputs near a valid one: fields omitted, varied, and added. Fields selected by `keeps` stay unchanged. */
 export function nearInputs(schema: JsonObject, example: Input, keeps: (field: string) => boolean): fc.Arbitrary<Input> {
   const properties = (schema["properties"] ?? {}) as Record<string, JsonObject>
   const required = new Set((schema["required"] ?? []) as string[])
@@ -98,7 +97,7 @@ export function nearInputs(schema: JsonObject, example: Input, keeps: (field: st
   return fc.tuple(...varied, ...added).map((parts) => Object.fromEntries(parts.flat()))
 }
 
-/** Values of the same kind as this one. */
+/** Draws values of the same kind. */
 function variantsOf(schema: JsonObject, value: unknown, place: Place): fc.Arbitrary<unknown> {
   const fixed = schema["pattern"] !== undefined || schema["format"] !== undefined || schema["enum"] !== undefined
   if (typeof value === "string" && schema["type"] === "string" && !fixed) return textUpTo(20).map((text) => `${value}${text}`)
@@ -163,10 +162,10 @@ function drawnFrom(schema: JsonObject, place: Place): fc.Arbitrary<unknown> {
   }
 }
 
-/** Making those of texts takes longer than drawing from them. */
+/** Cached: creating arbitraries of texts takes longer than drawing from them. */
 const byKey = new Map<string, fc.Arbitrary<unknown>>()
 
-/** Of one type for each key. */
+/** Each key has one type. */
 function once<T>(key: string, make: () => fc.Arbitrary<T>): fc.Arbitrary<T> {
   const drawn = byKey.get(key) ?? make()
   byKey.set(key, drawn)
@@ -177,11 +176,11 @@ function textUpTo(maxLength: number, minLength = 0): fc.Arbitrary<string> {
   return once(`${minLength} ${maxLength}`, () => fc.string({ minLength, maxLength }))
 }
 
-/** Not fast-check's own, for which it would first make a table of all code points. */
+/** fast-check's own arbitrary would first make a table of all code points. */
 const url = /^https?:\/\/([a-z][a-z0-9-]{0,8}\.){1,3}(com|org|example)(:[1-9]\d{1,3})?(\/[\w.~%!$&*+,;=:@-]{0,12}){0,3}(\?[\w=&+-]{0,12})?$/
   .source
 
-/** What looks ahead or behind is not drawn from, but held against what was drawn. */
+/** Lookarounds are removed for drawing; drawn texts are then filtered by the whole pattern. */
 function matching(pattern: string): fc.Arbitrary<string> {
   const plain = pattern.replaceAll(/\(\?<?[=!][^()]*\)/g, "")
   return once(pattern, () => {

@@ -1,4 +1,4 @@
-// Organizations for the walks over the operations, with a key that may do everything there.
+// Organizations for walks over the operations, each with an unrestricted key.
 
 import { AppError, type UnitOfWork, UnitsOfWork } from "#core"
 import type { Role } from "#core/engine"
@@ -18,18 +18,18 @@ import { type Input, type Outcome, surfaces } from "./surfaces.ts"
 export interface Member {
   readonly organization: { readonly id: string; readonly slug: string }
   readonly key: string
-  /** Results of calls that another organization made. */
+  /** Results of calls by another organization. */
   readonly prepared?: Answers
 }
 
-/** What the slugs of organizations end with that a member owns besides. */
+/** Slug suffixes of a member's further organizations. */
 export const ownedClients = ["one", "two", "three"] as const
 
 const unknownId = "00000000-0000-4000-8000-000000000000"
 
 export type Answers = Record<string, unknown>
 
-/** An organization a slug, each with an owner who is staff and a key of theirs; with the clients where the operation is about such. */
+/** Creates one organization per slug, with a staff owner and a key. Adds client organizations if the operation needs them. */
 export function members(fixture: ParityFixture, slugs: readonly string[], isFor?: AnyOperation): Promise<Member[]> {
   const clients = isFor === undefined || isFor.name.startsWith("managed_organizations.") ? ownedClients : []
   const { host } = fixture
@@ -40,11 +40,11 @@ export function members(fixture: ParityFixture, slugs: readonly string[], isFor?
         const organization = await organizations.create(work, { name: slug, slug })
         const user = organizations.addUser(work, { email: `ada@${slug}.test`, name: "Ada", staff: true })
         organizations.addMember(work, organization.id, user.id, "owner")
-        // A second owner lets the first one leave; elsewhere the owner of the key stays.
+        // A second owner allows the first to leave. In other cases, the key's owner stays the only owner.
         const colleague = organizations.addUser(work, { email: `grace@${slug}.test`, name: "Grace" })
         const isAboutMembers = isFor !== undefined && /^(?:members\.|ownership\.|me\.delete$)/.test(isFor.name)
         organizations.addMember(work, organization.id, colleague.id, isAboutMembers ? "owner" : "guest")
-        // Others of theirs, that could be managed: one for each example.
+        // Further organizations of the owner, to be managed: one per example.
         for (const client of clients) {
           const { id } = organizations.create(work, { name: `${slug} ${client}`, slug: `${slug}-${client}` })
           organizations.addMember(work, id, user.id, "owner")
@@ -60,7 +60,7 @@ export function members(fixture: ParityFixture, slugs: readonly string[], isFor?
   )
 }
 
-/** Sessions of theirs to end: one for each call. */
+/** Opens sessions of the owner to end: one per call. */
 function openSessions(
   { host }: ParityFixture,
   work: UnitOfWork,
@@ -76,7 +76,7 @@ function ownKey(keys: ApiKeys, work: UnitOfWork, organization: string, user: str
   return keys.mint(work, organization, { name: "k", kind: "api_key", role: "owner", scopes: null, user }).text
 }
 
-/** An invitation of another organization. */
+/** Creates an invitation of another organization. */
 function invited(work: UnitOfWork, organizations: Organizations, email: string, slug: string): { code: string } {
   const { id } = organizations.create(work, { name: `${slug} inviting`, slug: `${slug}-inviting` })
   const invitation = invitationId(id, email)
@@ -96,7 +96,7 @@ function now(laterMs = 0): string {
   return new Date(Date.now() + laterMs).toISOString()
 }
 
-/** Has their calls done, where they would wait for an approval. */
+/** Removes the gates, so calls run instead of waiting for approval. */
 export async function liftGates({ host }: ParityFixture, ...lifted: readonly Member[]): Promise<void> {
   for (const { key } of lifted) {
     const { status } = await host.api("PUT", "/v1/autonomy-gates", { gates: [] }, { key })
@@ -104,7 +104,7 @@ export async function liftGates({ host }: ParityFixture, ...lifted: readonly Mem
   }
 }
 
-/** A further key of the organization, nobody's own. */
+/** Creates another key of the organization, without a user. */
 export function keyOf(
   { host }: ParityFixture,
   { organization }: Member,
@@ -117,13 +117,13 @@ export function keyOf(
 }
 
 export interface SharedAnswers {
-  /** What the given calls of one organization were answered, by the call. */
+  /** Answers of the organization's prepared calls, by call. */
   readonly answers: Map<string, unknown>
-  /** Calls are made again, but for those that cannot be made twice; otherwise only those are that read. */
+  /** True to repeat calls, except calls that can run only once. False to repeat only reads. */
   readonly again: boolean
 }
 
-/** Calls what must be there first, in order. Throws where a call fails: the declaration says what is not so. */
+/** Runs the preparatory calls in order. Throws if a call fails: the declaration is wrong. */
 export async function giving(
   fixture: ParityFixture,
   member: Member,
@@ -156,7 +156,7 @@ async function give(
   return outcome.body
 }
 
-/** Calls the operation as its first example does. */
+/** Calls the operation with its first example. */
 export async function exampleOf(fixture: ParityFixture, member: Member, operation: AnyOperation, cache?: SharedAnswers): Promise<Outcome> {
   const example = operation.examples?.[0]
   return await startCall(fixture, member, operation, example?.input ?? {}, await giving(fixture, member, example?.given, cache))
@@ -174,11 +174,11 @@ async function startCall(
   const { host } = fixture
   const key = ofPersons.test(operation.name) ? await sessionOf(fixture, member) : member.key
   if (operation.streams) return await surfaces.rest(operation, request, { url: host.url, key })
-  // Over no surface: it makes what is there first, and is not what is tried.
+  // Without a surface: this call is a preparation, not the test's subject.
   return await host.invoke(operation.name, request, { key }).then((body) => succeeded(operation, body), refused)
 }
 
-/** A session of the key's user. */
+/** Opens a session of the key's user. */
 async function sessionOf({ host }: ParityFixture, { key, organization }: Member): Promise<string> {
   const { user } = (await host.invoke("me.get", {}, { key })) as { user: { id: string } }
   const session = { user: user.id, organization: organization.id, method: "email_code", device: "", address: "" } as const
@@ -195,7 +195,7 @@ function refused(error: unknown): Outcome {
   return { status: error.status, code: error.code, body, text: JSON.stringify(body) }
 }
 
-/** The input with what was answered in place of each reference. */
+/** Returns the input with references replaced by answers. */
 export function placed(input: unknown, answers: Answers): unknown {
   return fulfilled(input, (path) => {
     const value = path.split(".").reduce<unknown>((from, step) => (from as Answers | undefined)?.[step], answers)
@@ -205,7 +205,7 @@ export function placed(input: unknown, answers: Answers): unknown {
   })
 }
 
-/** Until no work of these members is due or in progress, so that none of them is asked in the midst of it. */
+/** Waits until no work of these members is due or in progress, so the next call does not interfere. */
 export async function whenSettled({ host }: ParityFixture, whose: readonly Member[]): Promise<void> {
   const organizations = whose.map(({ organization }) => organization.id)
   const jobs = host.get(Store).open(JobCollection)

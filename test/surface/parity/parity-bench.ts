@@ -1,5 +1,5 @@
-// The whole service with something of everything in it, or of a part in the first tier, made by the operations' own
-// examples, and a second organization with the same.
+// The whole service with data in every area (in the first tier, in some), created by the operations' own examples. A second
+// organization has the same data.
 import type { AnyOperation } from "../../../core/contract/operation.ts"
 import { isFast, thirdOf } from "../../tier.ts"
 import { ofPersons } from "./account.ts"
@@ -10,9 +10,9 @@ import { exampleOf, type Member, members } from "./members.ts"
 export interface ParityBench extends ParityFixture {
   readonly home: Member
   readonly foreign: Member
-  /** Has nothing. */
+  /** Has no data. */
   readonly stranger: Member
-  /** Slugs and ids of what the organizations hold, as far as they were found in answers. */
+  /** Slugs and ids of the organizations' documents, as found in answers. */
   readonly own: ExistingIds
   readonly foreigns: ExistingIds
 }
@@ -31,15 +31,15 @@ export async function openParityBench(): Promise<ParityBench> {
   }
 }
 
-/** Applies a pipeline that another example has created, with another auth mode. */
+/** Applies a pipeline of another example with another auth mode. */
 const failing = "event_pipelines.apply"
-/** Disables that pipeline, which others send events to. */
+/** Disables that pipeline, the target of other examples' events. */
 const last = "event_pipelines.update"
 
 /** Operations for a second owner: the walks keep their own. */
 const ofTwoOwners: ReadonlySet<string> = new Set(["members.leave", "members.remove", "ownership.accept"])
 
-/** Calls each operation as its first example does. Throws where another than that one fails. */
+/** Calls each operation with its first example. Throws if another operation than the expected one fails. */
 async function furnished(fixture: ParityFixture, member: Member, called: readonly AnyOperation[]): Promise<ExistingIds> {
   const texts: string[] = []
   const answers = new Map<string, unknown>()
@@ -50,7 +50,7 @@ async function furnished(fixture: ParityFixture, member: Member, called: readonl
   for (const operation of operations) {
     const tried = (again: boolean) => exampleOf(fixture, member, operation, { answers, again }).catch((error: Error) => error.message)
     let outcome = await tried(false)
-    // What it begins with was made for an earlier one, which may have ended it.
+    // Its preparation belonged to an earlier operation and may have been undone by it.
     if (typeof outcome === "string" || outcome.code !== undefined) outcome = await tried(true)
     if (typeof outcome === "string" || outcome.code !== undefined) {
       failed.set(operation.name, typeof outcome === "string" ? outcome : outcome.text)

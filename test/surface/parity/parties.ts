@@ -1,5 +1,4 @@
-// Organizations alike, one for each surface: the same calls leave them the same, so that what is answered over one
-// surface can be held against what another answers.
+// Equal organizations, one per surface. The same calls keep them equal, so answers of different surfaces can be compared.
 import type { AnyOperation, OperationExample } from "../../../core/contract/operation.ts"
 import type { ParityFixture } from "./fixture.ts"
 import { type Answers, giving, type Member, members, ownedClients } from "./members.ts"
@@ -8,9 +7,9 @@ import type { SurfaceName } from "./surfaces.ts"
 
 export interface Party extends Member {
   readonly surface: SurfaceName
-  /** What the example's given calls answered. */
+  /** Answers of the example's preparatory calls. */
   readonly given: Answers
-  /** Holds answers of the first party against this one's. */
+  /** Compares the first party's answers with this party's. */
   readonly sameness: Sameness
 }
 

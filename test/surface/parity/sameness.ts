@@ -1,31 +1,31 @@
-// Whether two organizations were answered the same: equal but for what each has of its own. Ids, secrets and cursors may
-// differ where each of one stands for exactly one of the other, throughout; times where both are times.
+// Compares the answers of two organizations. Ids, secrets and cursors may differ if they correspond one to one throughout. Times
+// may differ.
 
 const time = /\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d+)?Z/
 /** UUIDs, endpoints, keys, digests, cursors, signatures: long words without a space. */
 const own = /[\w+/=-]{16,}(?:\.[\w+/=-]{4,})*/
 const opaque = new RegExp(`${time.source}|${own.source}`, "g")
-/** What a clock measured, and what is noted when there is time: how far the copy of page events is, and what follows from it. */
+/** Measured times and background data: the time of the page events copy, and values derived from it. */
 const passing = /(?:^|\.)timings\.|(?:^|\.)stopping\.days$|(?:^|\.)(?:as_of|series)$|(?:^|[._])(?:duration_ms|retry_after_s|last_used_at)$/
 const passingText = /^The copy of the page's events is behind/
-/** Nobody chose such a word: a digit in it, or capitals in its midst. */
+/** Random words: with a digit, or with capitals in the middle. */
 const drawn = /\d|[a-z][A-Z]/
 
 export class Sameness {
   readonly #there = new Map<string, string>()
   readonly #back = new Map<string, string>()
 
-  /** Names of one organization and what the other calls the same. */
+  /** Corresponding names of the two organizations. */
   constructor(names: readonly (readonly [string, string])[]) {
     for (const [first, second] of names) this.#pair(first, second)
   }
 
-  /** Two more names for the same. */
+  /** Adds a pair of corresponding names. */
   name(first: string, second: string): void {
     this.#pair(first, second)
   }
 
-  /** The first difference, with its place; undefined where there is none. */
+  /** Returns the first difference with its place, or undefined. */
   difference(first: unknown, second: unknown, path = ""): string | undefined {
     if (passing.test(path)) return undefined
     if (typeof first === "string" && typeof second === "string") {
@@ -68,7 +68,7 @@ export class Sameness {
     return first === second || (drawn.test(first) && drawn.test(second) && this.#pair(first, second)) || this.#mask(first) === second
   }
 
-  /** With the names that are known already put into the other's words. */
+  /** Replaces known names by the other organization's names. */
   #mask(text: string): string {
     let masked = text
     for (const [first, second] of this.#there) if (masked.includes(first)) masked = masked.replaceAll(first, second)

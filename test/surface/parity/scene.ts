@@ -1,4 +1,4 @@
-// One operation as HTTP has it, in an organization where its example can be called: each convention, held against it.
+// Checks one operation against each convention over HTTP, in an organization with its example's data.
 import { request as rawRequest } from "node:http"
 import { expect } from "chai"
 import { readOnlyNote } from "#core"
@@ -104,7 +104,7 @@ export class Scene {
     expect([large.status, large.body.code]).to.deep.equal([413, "resource_exhausted"])
   }
 
-  /** Unknown ones by name, and what is wrong with a known one beside them. */
+  /** Expects unknown fields by name, and an error for each known field. */
   async refusesEveryWrongField(fields: readonly string[]): Promise<void> {
     const inPath = new Set([...this.#operation.http.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name))
     const bodyFields = fields.filter((name) => !inPath.has(name))
@@ -133,7 +133,7 @@ export class Scene {
     expect([head.status, head.text, head.headers.get("content-type")]).to.deep.equal([200, "", get.headers.get("content-type")])
     expect(get.headers.get("etag")).to.match(/^W\/"[\w-]+"$/)
     let [known, again] = [get, await this.#known(get)]
-    // Some show a clock, or what is noted in the background: such a change is told, and known then.
+    // Some answers contain a clock or background data. Such a change returns a new answer with a new ETag.
     for (; again.status !== 304; [known, again] = [again, await this.#known(again)])
       expect([again.status, again.text === known.text], again.text).to.deep.equal([200, false])
     expect([again.text, again.headers.get("etag")]).to.deep.equal(["", known.headers.get("etag")])
@@ -213,7 +213,7 @@ export class Scene {
     return ((await answer.json()) as { audit_log: unknown[] }).audit_log.length
   }
 
-  /** By the path that the example has, and by the resource's id. */
+  /** Checks by the example's path, and by the resource's id. */
   async takesBackWhatIsRead(read: AnyOperation): Promise<void> {
     const [, parameter = ""] = /\{(\w+)\}/.exec(this.#operation.http.path) ?? []
     const path = (value: unknown) => this.#operation.http.path.replace(`{${parameter}}`, encodeURIComponent(String(value)))
@@ -254,7 +254,7 @@ export class Scene {
   }
 }
 
-/** Whether a field may be sent as another than it was read. */
+/** Returns true if a field may be sent with another value than the one read. */
 function writableIn({ input }: AnyOperation, field: string): boolean {
   const fields = (wireSchema(input, "input")["properties"] ?? {}) as Record<string, { description?: string }>
   return fields[field] !== undefined && fields[field].description !== readOnlyNote

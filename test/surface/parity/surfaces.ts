@@ -1,4 +1,4 @@
-// One call of an operation over each surface, told in one shape: what was answered, or with which error.
+// Calls an operation over each surface and returns the answer or the error in one form.
 import { Readable, Writable } from "node:stream"
 import { Command } from "commander"
 import { clientRoutes } from "../../../core/cli/client-operations.ts"
@@ -18,15 +18,15 @@ import { isDue, isFast } from "../../tier.ts"
 export type Input = Record<string, unknown>
 
 export interface Outcome {
-  /** HTTP's; 0 where the surface has none. */
+  /** HTTP status; 0 if the surface has no status. */
   readonly status: number
-  /** undefined: it succeeded. */
+  /** Undefined after success. */
   readonly code: string | undefined
   /** The answer, or the error's body. */
   readonly body: unknown
-  /** All that was answered, as text. */
+  /** The whole answer as text. */
   readonly text: string
-  /** Of a command. */
+  /** Commands only. */
   readonly exitCode?: number
 }
 
@@ -43,37 +43,40 @@ export type SurfaceName = keyof typeof surfaces
 export const surfaces = { rest: callRest, mcp, cli, client } satisfies Record<string, Surface>
 export const surfaceNames = Object.keys(surfaces) as SurfaceName[]
 
-/** Whether the operation is there on the surface. */
+/** Returns true if the surface offers the operation. */
 export function offered(operation: AnyOperation, surface: SurfaceName): boolean {
   if (surface === "cli") return operation.cli === undefined
   return surface !== "mcp" || (!operation.streams && !(operation.mcp && "absent" in operation.mcp))
 }
 
-/** Those to call the operation over: in the first tier one of them, another for each number; elsewhere all. */
+/** Returns the surfaces for an operation: in the first tier one surface, rotating by number; otherwise all. */
 export function surfacesToTry(operation: AnyOperation, number: number): SurfaceName[] {
   return isFast ? surfaceToTry(operation, number) : surfaceNames.filter((surface) => offered(operation, surface))
 }
 
-/** One of those, another for each number. */
+/** Returns one of the surfaces, rotating by number. */
 export function surfaceToTry(operation: AnyOperation, number: number): SurfaceName[] {
   const there = surfaceNames.filter((surface) => offered(operation, surface))
   return there.slice(number % there.length).slice(0, 1)
 }
 
-/** Those that the audit log tells apart: the command and the client send what REST takes; in the first tier one of all. */
+/** Returns surfaces distinguished by the audit log: command and client send the same as REST. In the first tier, one of all. */
 export function surfacesToAudit(operation: AnyOperation, number: number): SurfaceName[] {
   const reports = (["rest", "mcp"] as const).filter((surface) => offered(operation, surface))
   return isFast ? surfaceToTry(operation, number) : reports
 }
 
-/** REST, and those to hold against it: in the first tier one for every third number, in turn; in the slow one the others; elsewhere all. */
+/**
+ * Returns REST and the surfaces to compare: in the first tier one for every third number, in turn; in the slow tier the rest;
+ * otherwise all.
+ */
 export function surfacesToCompare(operation: AnyOperation, number: number): readonly SurfaceName[] {
   const others = surfaceNames.filter((surface) => surface !== "rest" && offered(operation, surface))
   const isOfSample = (index: number) => number % 3 === 0 && index === (number / 3) % others.length
   return ["rest", ...others.filter((_, index) => isDue(isOfSample(index)))]
 }
 
-/** Stands in an input for a number that JSON can write and no double holds. */
+/** Placeholder in an input for a number that JSON can contain but a double cannot. */
 export const endless = "\u0000endless"
 
 export function fromQuery({ http }: AnyOperation): boolean {
@@ -104,7 +107,7 @@ async function callRest(operation: AnyOperation, input: Input, { url, key, organ
   return refused(response.status, text)
 }
 
-/** As clients call: a listed tool by its own name, every other by its call tool. */
+/** Calls like clients do: a listed tool by its own name, other operations by the call tool. */
 async function mcp(operation: AnyOperation, input: Input, { url, key, organization }: Caller): Promise<Outcome> {
   const response = await fetch(`${url}/mcp`, {
     method: "POST",
@@ -146,7 +149,7 @@ async function client(operation: AnyOperation, input: Input, { url, key, organiz
   }
 }
 
-/** In this process, over HTTP: what flags can say by flags, the rest as a file on standard input. */
+/** Runs in this process, over HTTP. Uses flags if possible, and a file on standard input for the rest. */
 async function cli(operation: AnyOperation, input: Input, { url, key, organization }: Caller): Promise<Outcome> {
   const flags = flagsOf(operation)
   const positional = positionalOf(operation)
@@ -180,7 +183,7 @@ async function cli(operation: AnyOperation, input: Input, { url, key, organizati
   const end = (code: number) => {
     exitCode = code
   }
-  // The key of a member in place of the operator's credential: the service refuses what is for the operator.
+  // Uses a member's key instead of the operator's credential. The service refuses operator fields.
   const asMember = createCaller(clientRoutes([operation]), { baseUrl: url, key: key ?? "", organization, retries: { attempts: 1 } })
   const asOperator = (_operation: AnyOperation, values: Input) => asMember(operation.name, values)
   addOperationCommands(program, registry, { terminal, exit: end, asOperator })
@@ -193,7 +196,7 @@ async function cli(operation: AnyOperation, input: Input, { url, key, organizati
     : { ...refused(0, complained), exitCode }
 }
 
-/** What says the value on a command line; undefined where only a file can. */
+/** Returns the command-line arguments of a value; undefined if only a file can express it. */
 function argumentsOf(flag: Flag | undefined, value: unknown): string[] | undefined {
   if (!flag || value === null) return undefined
   if (flag.kind === "boolean" && !flag.list) {
@@ -220,7 +223,7 @@ function refused(status: number, text: string): Outcome {
   return { status, code: body?.code ?? "none", body: body ?? text, text }
 }
 
-/** The error body that the text is. */
+/** Parses an error body from the text. */
 function errorIn(text: string): { code: string; message: string; details: ErrorDetails } | undefined {
   try {
     const { code, message, details } = JSON.parse(text) as Record<string, unknown>

@@ -1,5 +1,5 @@
-// The walk of one operation over every surface: inputs drawn once, sent in an organization for each, all alike, the answers held
-// against each other.
+// Walks one operation over every surface: draws inputs once, sends them in one equal organization per surface, and compares the
+// answers.
 import fc from "fast-check"
 import { exitCodeOf } from "../../../core/cli/operations/problem.ts"
 import { type AnyOperation, type OperationExample, resultPath } from "../../../core/contract/operation.ts"
@@ -26,7 +26,7 @@ export async function walked(fixture: ParityFixture, operation: AnyOperation, ov
   const examples: readonly OperationExample<Input>[] = operation.examples ?? [{ input: {} }]
   const drawers = examples.map((example, index) => drawerOf(operation, example, seed + index))
   const partiesByOperation = new Map<number, readonly Party[]>()
-  // Organizations in which much must be there first are made for the examples alone in the first tier.
+  // In the first tier, organizations with many preparations run only the examples.
   const isLaden = examples.some(({ given: input }) => input !== undefined)
   const runs = isFast && isLaden ? examples.length : drawnRuns
   let succeeded = 0
@@ -44,13 +44,13 @@ export async function walked(fixture: ParityFixture, operation: AnyOperation, ov
     else if (kind === "example" && operation.examples) {
       return { succeeded, tried: run + 1, problem: `Its own example fails: ${answer.text}\n  ${where}` }
     }
-    // What was changed is made again for the next one.
+    // Changed organizations are recreated for the next input.
     if (answer.code === undefined && !operation.hints.readOnly) partiesByOperation.delete(index)
   }
   return { succeeded, tried: run, problem: undefined }
 }
 
-/** Each example once, then as far from it as it may be while half of the inputs still succeed. */
+/** Runs each example once. Then moves as far from it as possible while half of the inputs still succeed. */
 function kindOf(run: number, succeeded: number, examples: number): Kind {
   if (run < examples) return "example"
   const share = succeeded / run
@@ -58,7 +58,7 @@ function kindOf(run: number, succeeded: number, examples: number): Kind {
   return share < 0.7 ? "near" : (kinds[run % kinds.length] ?? "near")
 }
 
-/** Draws inputs around an example; what refers to something given stays, mostly. */
+/** Draws inputs around an example. References to prepared data mostly stay. */
 function drawerOf(operation: AnyOperation, { input }: OperationExample<Input>, from: number): (kind: Kind, run: number) => Input {
   const schema = wireSchema(operation.input, "input")
   const refers = new Map(Object.entries(input).filter(([, value]) => holdsReference(value)))
@@ -68,7 +68,7 @@ function drawerOf(operation: AnyOperation, { input }: OperationExample<Input>, f
       .tuple(drawnInputs(schema, { slugs: [], ids: [] }), fc.integer({ min: 0, max: 3 }))
       .map(([item, luck]) => (luck === 0 ? item : { ...item, ...Object.fromEntries(refers) }))
   const arbitraries = { near, drawn, broken: () => brokenInputs(near(), schema) }
-  // Many are asked for their example alone, and an arbitrary takes its time to be made.
+  // Created on demand: many operations use only their example, and creating an arbitrary takes time.
   const pools: { [K in keyof typeof arbitraries]?: readonly Input[] } = {}
   const poolOf = (kind: keyof typeof arbitraries) =>
     (pools[kind] ??= fc.sample<Input>(arbitraries[kind](), { numRuns: drawnRuns, seed: from }))
@@ -80,7 +80,7 @@ function holdsReference(value: unknown): boolean {
   return typeof value === "object" && value !== null && Object.values(value).some(holdsReference)
 }
 
-/** The outcome over REST, when it is the one over all others too. */
+/** Returns the outcome over REST if all other surfaces have the same outcome. */
 async function callAll(
   fixture: ParityFixture,
   operation: AnyOperation,
@@ -89,7 +89,7 @@ async function callAll(
 ): Promise<Outcome | { problem: string }> {
   await whenSettled(fixture, alike)
   const cleared = operation.mcp && "clears" in operation.mcp ? operation.mcp.clears : []
-  // With a field of the operator, the command acts as the operator.
+  // With an operator field, the command acts as the operator.
   const clears = new Set([...(cleared ?? []), ...(operation.access.operator?.fields ?? [])])
   const common = Object.fromEntries(Object.entries(input).filter(([name]) => !clears.has(name)))
   const there = alike.filter(({ surface }) => offered(operation, surface))
@@ -112,7 +112,7 @@ async function callAll(
   return restOutcome
 }
 
-/** The slug of an organization is unique in the service, so each surface gives another one. */
+/** An organization's slug is unique in the service, so each surface sends another slug. */
 function ofItsOwn(operation: AnyOperation, input: Input, { surface, sameness }: Pick<Party, "surface" | "sameness">): Input {
   const { slug } = input
   if (!givesOrganizationSlug.has(operation.name) || typeof slug !== "string") return input
@@ -134,12 +134,12 @@ function differenceOf(operation: AnyOperation, { surface, sameness }: Party, res
   if (restOutcome.code !== other.code) return `${restOutcome.code ?? "success"} and ${other.code ?? "success"}`
   const exitCode = other.code === undefined ? 0 : exitCodeOf[other.code as ErrorCode]
   if (surface === "cli" && other.exitCode !== exitCode) return `exit code ${other.exitCode} in place of ${exitCode}`
-  // A stream's command says its errors to people.
+  // A stream's command prints errors as text for people.
   if (surface === "cli" && operation.streams && other.code !== undefined) return undefined
   return sameness.difference(restOutcome.body, surface === "mcp" ? actedAlike(restOutcome.body, asPerson(other.body)) : other.body)
 }
 
-/** REST makes the call of a person, MCP that of an agent. */
+/** REST calls as a person, MCP as an agent. */
 function isForPersons({ body }: Outcome): boolean {
   const { details } = body as { details?: { reason?: string } }
   return details?.reason === "for_persons"
@@ -152,7 +152,7 @@ function asPerson(body: unknown): unknown {
   return JSON.parse(decided.replaceAll('"judge_slug":"agent:', '"judge_slug":"human:'))
 }
 
-/** Over REST the user of the key acts. Over MCP the key acts, as an agent. */
+/** Over REST the key's user acts. Over MCP the key acts as an agent. */
 function actedAlike(one: unknown, second: unknown): unknown {
   if (typeof one !== "object" || typeof second !== "object" || one === null || second === null) return second
   if (Array.isArray(second)) return second.map((item, index) => actedAlike((one as readonly unknown[])[index], item))

@@ -1,5 +1,5 @@
-// An input as every surface can say it. What stands in a path or a query is text, so that there a number where text is
-// meant, say, is the same as that text; such inputs are put as the service would read them.
+// Converts an input to a form that every surface can express. Paths and queries contain only text, so for example a number
+// becomes the same as its text. Such inputs are converted as the service would read them.
 import type { AnyOperation } from "../../../core/contract/operation.ts"
 import { pathParameters } from "../../../core/surface/call/audit.ts"
 import { queryValues } from "../../../core/surface/http/query-values.ts"
@@ -7,7 +7,7 @@ import { endless, fromQuery, type Input, textOf } from "./surfaces.ts"
 
 export function sayable(operation: AnyOperation, input: Input): Input {
   const inPath = new Set(pathParameters(operation.http.path))
-  // The SDK drops this one name from a tool's arguments.
+  // The SDK drops this name from a tool's arguments.
   const fields = Object.entries(input).filter(([name, value]) => value !== undefined && name !== "__proto__")
   const path = [...inPath].map((name): [string, string] => [name, pathText(input[name])])
   const others = fields.filter(([name]) => !inPath.has(name))
@@ -17,7 +17,7 @@ export function sayable(operation: AnyOperation, input: Input): Input {
   return request
 }
 
-/** An empty segment, and those that climb, lead to another path. */
+/** Empty and climbing segments lead to another path. */
 function pathText(value: unknown): string {
   const text = textOf(value ?? "nothing").toWellFormed()
   return /^\.{0,2}$/.test(text) ? "nothing" : text
@@ -25,7 +25,7 @@ function pathText(value: unknown): string {
 
 function queryOf(entries: readonly [string, unknown][]): Map<string, string[]> {
   const query = new Map<string, string[]>()
-  // One that repeats nothing cannot be said.
+  // A query cannot express an empty list.
   for (const [name, value] of entries) {
     const texts = [value].flat().map((item) => textOf(item).toWellFormed())
     if (texts.length > 0) query.set(name.toWellFormed(), texts)

@@ -1,10 +1,10 @@
-// One delivery of a provider, as the vendor documents it: its format and field names, with values of our own.
+// One delivery of a provider in the vendor's documented format and field names, with our own values.
 
 export interface Delivered {
   readonly provider: string
   /** Page of the vendor's public documentation, as of November 2026. */
   readonly source: string
-  /** JSON; `$secret` stands for the pipeline's secret, `$now` for the time. */
+  /** JSON. `$secret` stands for the pipeline's secret, `$now` for the time. */
   readonly json?: unknown
   /** Urlencoded fields. */
   readonly form?: Readonly<Record<string, string>>
@@ -13,15 +13,15 @@ export interface Delivered {
   readonly xml?: string
   /** Query of an event by GET. */
   readonly get?: Readonly<Record<string, string>>
-  /** Sent without a body. */
+  /** True for a delivery without a body. */
   readonly empty?: true
-  /** Content type, if it is not the usual one of the format. */
+  /** Content type, if other than the usual type of the format. */
   readonly type?: string
-  /** Headers that the provider sends beside its proof. */
+  /** Headers sent besides the proof. */
   readonly headers?: Readonly<Record<string, string>>
-  /** More of `auth_config`. */
+  /** Further fields of `auth_config`. */
   readonly config?: Readonly<Record<string, unknown>>
-  /** The event, if it is not the JSON or the form itself. */
+  /** The event, if other than the JSON or the form itself. */
   readonly event?: unknown
   /** The answer, if the provider expects one. */
   readonly answer?: string

@@ -1,4 +1,4 @@
-// Proofs of the providers' deliveries, made as each vendor does: for the proofs that the service cannot make itself.
+// Proofs of providers' deliveries, made by each vendor's method. Covers proofs that the service itself cannot make.
 import { createHash, createHmac, createSign, generateKeyPairSync, type KeyObject, sign } from "node:crypto"
 import { crc32 } from "node:zlib"
 import { CompactSign, exportJWK, FlattenedSign } from "jose"
@@ -8,7 +8,7 @@ import { selfSigned } from "../certificate.ts"
 import { inbound } from "../requests.ts"
 import type { Delivered } from "./delivery.ts"
 
-/** A request as the vendor sends it. */
+/** A request in the vendor's form. */
 export interface Proven {
   readonly method: "GET" | "POST"
   readonly url: string
@@ -21,7 +21,7 @@ const p256 = generateKeyPairSync("ec", { namedCurve: "P-256" })
 const edwards = generateKeyPairSync("ed25519")
 const year = 31_536_000_000
 const { pem, key: certificateKey } = selfSigned(new Date(Date.now() - year), new Date(Date.now() + year))
-/** What PayPal's and Amazon's key addresses answer. */
+/** Answer of PayPal's and Amazon's key addresses. */
 export const certificate = pem
 
 const der = (key: KeyObject) => key.export({ type: "spki", format: "der" })
@@ -52,7 +52,7 @@ export async function secretOf({ provider, config = {} }: Delivered): Promise<st
   return ["hmac", "hmac_timestamped", "basic_auth", "standard_webhooks"].includes(scheme.kind) ? testSecretOf(row) : text
 }
 
-/** More of `auth_config` than the delivery names. */
+/** Fields of `auth_config` that the delivery omits. */
 export async function keyConfigOf({ provider }: Delivered): Promise<Record<string, unknown>> {
   if (provider !== "constant_contact") return {}
   return { public_key: JSON.stringify({ keys: [{ ...(await exportJWK(rsa.publicKey)), alg: "RS256", kid: "k1" }] }) }
@@ -94,7 +94,7 @@ function bodyOf(delivery: Delivered, filled: (value: string) => string): { body:
 const hmac = (hash: string, key: string | Buffer, signed: string, encoding: "hex" | "base64") =>
   createHmac(hash, key).update(signed).digest(encoding)
 
-/** The signature in the body; a text without any use for other providers. */
+/** Returns the signature in the body. For other providers, returns an unused text. */
 function signatureOf({ provider }: Delivered, secret: string, at: number): string {
   switch (provider) {
     case "adyen": {

@@ -1,5 +1,5 @@
-// A real authorization server (oidc-provider) on loopback, with an API that takes its access tokens. What its user answers
-// and how its token endpoint behaves is said by the test.
+// A real authorization server (oidc-provider) on loopback, with an API for its access tokens. The test decides the user's answers
+// and the token endpoint's behaviour.
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
 import type { AddressInfo } from "node:net"
 import { type Configuration, Provider } from "oidc-provider"
@@ -7,7 +7,7 @@ import { type Configuration, Provider } from "oidc-provider"
 export const client = { client_id: "millrace-test", client_secret: "CLIENT-SECRET-0123456789abcdef" }
 
 export interface ServerOptions {
-  /** Whether each refresh makes the refresh token before it void; its reuse then ends the grant. */
+  /** True if each refresh invalidates the earlier refresh token; its reuse then ends the grant. */
   readonly rotates?: boolean
 }
 
@@ -15,22 +15,22 @@ export interface AuthorizationServer {
   readonly issuer: string
   /** Requests of the token endpoint, by grant type. */
   readonly asked: { readonly type: string }[]
-  /** Calls of the API: the status each was answered. */
+  /** Status of each API call. */
   readonly calls: number[]
-  /** Awaited before a call of the API is answered. */
+  /** Awaited before an API call is answered. */
   onCall: () => Promise<void>
-  /** What the user answers when asked for consent. */
+  /** The user's answer to the consent page. */
   consents: boolean
   /** Awaited before a request of the token endpoint is handled, and before its answer is sent. */
   before: (type: string) => Promise<void>
   after: (type: string) => Promise<void>
-  /** Answered in place of the token endpoint. */
+  /** Status sent instead of the token endpoint's answer. */
   fails: number | undefined
-  /** To be called once the service's URL is known. */
+  /** Call once the service's URL is known. */
   register(redirectUri: string): void
   readonly provider: Provider
   refreshes(): number
-  /** The access tokens that are valid, all made void. */
+  /** Invalidates all access tokens. */
   endAccessTokens(): Promise<void>
   endEverything(): Promise<void>
   close(): Promise<void>
@@ -105,7 +105,7 @@ export async function startAuthorizationServer({ rotates = false }: ServerOption
     response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify({ ok: status === 200 }))
   }
 
-  /** The body is read here first, to know what is asked; oidc-provider takes it from `request.body`. */
+  /** Reads the body first for the grant type. oidc-provider then reads `request.body`. */
   async function exchange(request: IncomingMessage, response: ServerResponse): Promise<void> {
     let text = ""
     for await (const chunk of request.setEncoding("utf8")) text += String(chunk)

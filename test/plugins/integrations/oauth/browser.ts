@@ -1,4 +1,4 @@
-// A browser as far as OAuth needs one: it follows redirects and keeps cookies, each for its origin.
+// A minimal browser for OAuth: follows redirects and stores cookies by origin.
 
 export interface Seen {
   readonly url: string
@@ -8,13 +8,13 @@ export interface Seen {
 
 export class Browser {
   readonly #cookies = new Map<string, Map<string, string>>()
-  /** Every Set-Cookie of every answer. */
+  /** Every Set-Cookie header received. */
   readonly given: string[] = []
 
-  /** Pages that asked to continue. */
+  /** Pages with a request to continue. */
   readonly asked: string[] = []
 
-  /** Opens a URL and follows redirects, and the link of a page that asks to continue, until an answer is none or the next URL is one that `stops` names. */
+  /** Opens a URL. Follows redirects and continue links until a final answer, or until `stops` matches the next URL. */
   async open(start: string, stops: (url: string) => boolean = () => false): Promise<Seen> {
     let url = start
     for (let hops = 0; hops < 20; hops++) {

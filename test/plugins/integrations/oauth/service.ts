@@ -1,4 +1,4 @@
-// A service with an app `contacts` that is connected at a loopback authorization server.
+// A service with an app `contacts`, connected to a loopback authorization server.
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -11,7 +11,7 @@ import { Browser, type Seen } from "./browser.ts"
 const callbackPath = "/v1/integrations/oauth/callback/contacts"
 export const returnUrl = "https://app.example.com/done?tab=2"
 
-/** Settings of a service whose folder of apps has one document, of the app `contacts`. */
+/** Returns settings of a service with one app document, `contacts`. */
 function settingsOf({ issuer }: Pick<AuthorizationServer, "issuer">, folder: string): Record<string, string> {
   const oauth2 = {
     issuer,
@@ -40,9 +40,9 @@ export interface Begun {
 export class OAuthService {
   readonly host: TestHost
   readonly server: AuthorizationServer
-  /** Of the service; another node takes them too. */
+  /** Settings of the service, also for another node. */
   readonly settings: Readonly<Record<string, string>>
-  /** Of apps. */
+  /** Folder of app documents. */
   readonly #folder: string
 
   constructor(host: TestHost, server: AuthorizationServer, folder: string, settings: Readonly<Record<string, string>>) {
@@ -65,7 +65,7 @@ export class OAuthService {
     return body
   }
 
-  /** Up to the redirect that would bring the browser back; not followed. */
+  /** Follows the grant up to the redirect back to the service, and returns that redirect. */
   async grant(attempt: Begun, browser = new Browser()): Promise<{ readonly browser: Browser; readonly back: string }> {
     const { url } = await browser.open(attempt.connect_url, (next) => next.startsWith(this.host.url + callbackPath))
     return { browser, back: url }
@@ -75,7 +75,7 @@ export class OAuthService {
     return browser.open(back, (next) => next.startsWith("https://app.example.com/"))
   }
 
-  /** A connection that is granted; its id. */
+  /** Creates a granted connection and returns its id. */
   async connected(name: string): Promise<string> {
     const attempt = await this.begin(name)
     const { browser, back } = await this.grant(attempt)

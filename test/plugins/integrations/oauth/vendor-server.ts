@@ -1,5 +1,6 @@
-// A vendor on loopback whose authorization server grants to every client and answers as a test says: for what vendors do
-// beside the standard. Codes, PKCE, client secrets and refresh tokens are checked; each grant has tokens of its own.
+// A vendor on loopback for behaviour beyond the standard. Its authorization server grants to every client and answers as the test
+// decides.
+// It checks codes, PKCE, client secrets and refresh tokens; each grant has its own tokens.
 import { createHash } from "node:crypto"
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from "node:http"
 import type { AddressInfo } from "node:net"
@@ -22,13 +23,13 @@ export interface VendorServer {
   readonly asked: VendorRequest[]
   /** Requests of one path. */
   at(path: string): VendorRequest[]
-  /** Whether a refresh token is good for one refresh. */
+  /** True if a refresh token works only once. */
   rotates: boolean
   /** Added to token responses. */
   told: Record<string, unknown>
-  /** By path: in place of what the vendor does. */
+  /** Handlers by path that replace the vendor's own. */
   readonly on: Map<string, Handler>
-  /** What the vendor does. */
+  /** The vendor's own handler. */
   readonly does: Handler
   close(): Promise<void>
 }

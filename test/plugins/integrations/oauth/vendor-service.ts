@@ -1,4 +1,4 @@
-// A service with apps of a vendor on loopback (vendor-server.ts), which grants to every client.
+// A service with apps of a loopback vendor (vendor-server.ts). The vendor grants to every client.
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -11,7 +11,7 @@ import { startVendorServer, type VendorServer, vendorClient } from "./vendor-ser
 
 export const returnUrl = "https://app.example.com/done"
 
-/** The document of an app of the vendor, whose API is the vendor's own server. */
+/** Returns the document of a vendor's app. Its API is the vendor's own server. */
 export function vendorDocument(slug: string, origin: string, oauth2: object = {}) {
   const urls = {
     authorization_url: `${origin}/authorize`,
@@ -30,7 +30,7 @@ export function vendorDocument(slug: string, origin: string, oauth2: object = {}
   }
 }
 
-/** Settings of a service with these apps, whose documents are written into the folder. */
+/** Writes the apps' documents into the folder. Returns settings of a service with these apps. */
 export function settingsOf(
   folder: string,
   documents: readonly { readonly slug: string }[],
@@ -50,7 +50,7 @@ export function settingsOf(
 export interface VendorService {
   readonly host: TestHost
   readonly vendor: VendorServer
-  /** Connects; the parameters that its return_url was given. */
+  /** Connects. Returns the parameters of its return_url. */
   connect(app: string, name?: string, browser?: Browser): Promise<Record<string, string>>
   call(ref: string | undefined): Promise<OutgoingResponse>
   statusOf(ref: string | undefined): Promise<string>
@@ -60,11 +60,13 @@ export interface VendorService {
 export interface VendorOptions extends TestHostOptions {
   readonly also?: readonly Pick<VendorServer, "origin">[]
   readonly vendor?: VendorServer
-  /** Settings of the plugin beside those of the apps. */
+  /** Further settings of the plugin. */
   readonly integrations?: object
 }
 
-/** `apps` makes documents; `also` may be called as well as the vendor, which may be one that there is. */
+/**
+ * `apps` creates the documents. The service may call the servers in `also` and the vendor; `vendor` can be an existing server.
+ */
 export async function startVendorService(
   apps: (origin: string) => { readonly slug: string }[],
   { also = [], vendor: server, integrations, ...options }: VendorOptions = {},

@@ -1,4 +1,4 @@
-// Files that hostile queries go for, and an engine that lets them: the same views over the same segments, no guard.
+// Files targeted by hostile queries, and an unguarded engine with the same views over the same segments.
 import { existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs"
 import { createServer, type Server } from "node:http"
 import type { AddressInfo } from "node:net"
@@ -72,7 +72,7 @@ export class CorpusFixture {
     this.asked = 0
   }
 
-  /** What an engine looks like to which nothing was done. A database file, so that it has one to be read. */
+  /** Returns an untouched engine. It uses a database file, since queries try to read one. */
   async unguarded(): Promise<{ connection: DuckDBConnection; close: () => void }> {
     const instance = await DuckDBInstance.create(join(this.folder, `${++this.#opened}-page-events.duckdb`), { custom_user_agent: secret })
     const connection = await instance.connect()

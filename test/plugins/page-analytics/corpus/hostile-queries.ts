@@ -1,19 +1,19 @@
-// Queries that want more than to read their organization's page events, and how each shows its harm on an engine that
-// nobody guards. Braces name what the fixture (fixture.ts) puts there: {txt}, {csv}, {json}, {db} hold the secret; {other} is
-// another organization's segment, {own} the caller's; {out} is where something may be written; {http} is a server.
+// Queries that attempt more than reading their organization's page events, each with its proof of harm on an unguarded engine.
+// Braces refer to the fixture (fixture.ts): {txt}, {csv}, {json}, {db} contain the secret; {other} is another organization's
+// segment, {own} the caller's; {out} is a writable path; {http} is a server.
 
 export type Harm =
-  /** Its answer holds this text. */
+  /** Its answer contains this text. */
   | { readonly tells: string }
-  /** This query, true or false, is true after it and false before. */
+  /** This boolean query is true after it and false before. */
   | { readonly changes: string }
-  /** {out} is there after it. */
+  /** It creates {out}. */
   | { readonly writes: true }
-  /** {http} is asked for something. */
+  /** It sends a request to {http}. */
   | { readonly calls: true }
   /** Its process needs more than 600 MiB. */
   | { readonly grows: true }
-  /** It is not done after a second and a half. */
+  /** It runs longer than a second and a half. */
   | { readonly hangs: true }
   /** Its process dies. */
   | { readonly crashes: true }
@@ -68,7 +68,7 @@ export const hostileQueries: readonly HostileQuery[] = [
   ...tells("kept.txt", "SELECT * FROM glob('{folder}/*')"),
   ...tells("kept_secret", "SELECT columns FROM sniff_csv('{csv}')", "DESCRIBE SELECT * FROM read_csv('{csv}')", "SUMMARIZE FROM '{csv}'"),
 
-  // The same, hidden where an expression or a table may stand.
+  // The same, hidden in expressions and tables.
   ...tells(
     secret,
     `SELECT (${inner})`,
@@ -124,7 +124,7 @@ export const hostileQueries: readonly HostileQuery[] = [
   ...tells("events", "SHOW TABLES", "SHOW ALL TABLES", "SELECT table_name FROM information_schema.tables"),
   ...tells("current_query", "SELECT current_query()"),
 
-  // Statements that are not a SELECT, and more than one.
+  // Other statements than SELECT, and several statements.
   ...changes(
     hasTable("made"),
     "CREATE TABLE made AS SELECT 1",

@@ -1,5 +1,5 @@
-// Every hostile query does its harm where nothing guards the engine, and none here: it is refused, the machine is as
-// before, and the next query is answered.
+// Checks that every hostile query does harm on an unguarded engine but not here. Here it is refused, the machine is unchanged,
+// and the next query is answered.
 import { type ChildProcess, fork } from "node:child_process"
 import { readdirSync } from "node:fs"
 import { join } from "node:path"
@@ -12,23 +12,23 @@ import { type HostileQuery, otherSecret, secret } from "./hostile-queries.ts"
 
 const grownBytes = 600 * 2 ** 20
 
-/** Whether it takes a process of its own to run it unguarded. */
+/** Returns true if the unguarded query needs a separate process. */
 export function takesProcess({ harm }: HostileQuery): boolean {
   return "grows" in harm || "hangs" in harm
 }
 
 export interface SuiteOptions {
-  /** Those that are run unguarded first, to see that they do harm; without it none is. */
+  /** Selects queries to run unguarded first, as proof of their harm. Default: no queries. */
   readonly proves?: (query: HostileQuery, index: number) => boolean
 }
 
-/** One suite, with a service of its own, over some of the queries. */
+/** Defines one suite with its own service for some of the queries. */
 export function hostileQuerySuite(title: string, queries: readonly HostileQuery[], { proves }: SuiteOptions = {}): void {
   describe(title, () => {
     let service: AnalyticsHost
     let fixture: CorpusFixture
     before(async () => {
-      // Short only where queries run until it.
+      // A short deadline only if queries run until it.
       service = await AnalyticsHost.start({ deadline_ms: proves ? 1_200 : 60_000, memory_mb: 256, threads: 1 })
       const other = await service.another()
       await other.write([event("lead", { page_url: otherSecret })])
@@ -69,8 +69,8 @@ export function hostileQuerySuite(title: string, queries: readonly HostileQuery[
         expect(JSON.stringify(answer)).not.to.contain(secret).and.not.to.contain(otherSecret)
         expect(fixture.written, "something was written").to.equal(false)
         expect(fixture.asked, "something was asked for").to.equal(0)
-        // A query that was ended took its process along: the next one may be refused until there is another. Where the
-        // deadline is short, a machine that stood still may be its fault.
+        // An ended query also ended its process, so the next query may be refused until a new process is ready. With a short
+        // deadline, a paused machine may also be the cause.
         const passing = ["unavailable", ...(proves ? ["deadline_exceeded"] : [])]
         const next = await until("an answer to the next query", async () => {
           const { rows, code, message } = await service.query("SELECT count(*) FROM events")
@@ -95,7 +95,7 @@ async function showHarm(fixture: CorpusFixture, { sql, harm }: HostileQuery): Pr
       await connection.runAndReadAll(fixture.fill(sql))
       expect([before, await run(harm.changes)]).to.deep.equal(["[[false]]", "[[true]]"])
     } else {
-      // An extension that is not there is an error, after it was asked for.
+      // A missing extension causes an error after the request for it.
       await connection.runAndReadAll(fixture.fill(sql)).catch((error: unknown) => {
         if (!("calls" in harm)) throw error
       })
@@ -106,7 +106,7 @@ async function showHarm(fixture: CorpusFixture, { sql, harm }: HostileQuery): Pr
   }
 }
 
-/** Whether it passes the bound before it ends, or is still running after a second and a half. */
+/** Checks that a query exceeds the memory bound before its end, or runs longer than a second and a half. */
 async function watch(sql: string, growing: boolean): Promise<void> {
   const child: ChildProcess = fork(fileURLToPath(new URL("./unguarded-main.ts", import.meta.url)), [sql], {
     stdio: ["ignore", "ignore", "ignore", "ipc"],

@@ -1,4 +1,4 @@
-// Runs one query in an engine without limits, for its parent to watch: what it grows to, whether it ends.
+// Runs one query in an engine without limits. The parent observes its memory and its end.
 import { DuckDBInstance } from "@duckdb/node-api"
 
 const sql = process.argv[2] ?? ""
