@@ -1,4 +1,4 @@
-// Who may know whom (docs/architecture.md), proven from the import graph.
+// Allowed imports (docs/architecture.md), checked on the import graph.
 import { basename, dirname, join } from "node:path"
 import { expect } from "chai"
 import { loadDeclarations } from "../core/bootstrap/plugins.ts"
@@ -8,10 +8,10 @@ import { Operations } from "../core/contract/operation.ts"
 import { loadConfig } from "../core/kernel/config.ts"
 import { circles, danglingImports, type Import, importsIn, type Module, projectRoot, readModules } from "./import-graph.ts"
 
-/** Modules of core that know only `kernel` and `contract`. */
+/** Core modules that depend only on `kernel` and `contract`. */
 const sides = ["storage", "jobs", "pipeline", "surface", "cluster"] as const
 
-/** Modules of core that a module of it may import beside itself. */
+/** Allowed imports of each core module besides itself. */
 const mayImport: Readonly<Record<string, readonly string[]>> = {
   kernel: [],
   process: ["kernel"],
@@ -35,12 +35,12 @@ const homeOf: Readonly<Record<string, RegExp>> = {
   tsyringe: /^core\/kernel\/di\.ts$/,
 }
 
-/** What plugins may import of core. */
+/** Core files that plugins may import. */
 const entryPoints = new Set(["core/index.ts", "core/engine.ts", "core/commands.ts", "core/search.ts"])
 
-/** Test files of plugins that import a file from inside of a plugin. Only lower this number. */
+/** Limit of plugin test files that import an internal file of a plugin. Only lower this number. */
 const maxInsideTests = 60
-/** The same of files that tests of plugins share. Only lower this number. */
+/** The same limit for helpers shared by plugin tests. Only lower this number. */
 const maxInsideKit = 7
 
 const modules = readModules(["client", "core", "plugins"])
@@ -48,7 +48,7 @@ const all = [...modules.values()]
 const core = all.filter(({ path }) => path.startsWith("core/"))
 const plugins = all.filter(({ path }) => path.startsWith("plugins/"))
 
-/** `from imports to`, for each import that the rule refuses. */
+/** Returns `from imports to` for each import refused by the rule. */
 function refused(from: readonly Module[], rule: (imported: Import, module: Module) => boolean): string[] {
   return from.flatMap((module) =>
     module.imports.filter((imported) => rule(imported, module)).map(({ target }) => `${module.path} imports ${target}`),
@@ -60,12 +60,12 @@ function moduleOf(path: string): string | undefined {
   return top === "core" && rest.length > 0 ? module : undefined
 }
 
-/** A source without its comments. */
+/** Returns a source without its comments. */
 function codeOf(text: string): string {
   return text.replace(/^\s*(\/\/|\/?\*).*$/gm, "")
 }
 
-/** The folder of a plugin: the nearest one above that has an index.ts. */
+/** Returns a plugin's folder: the nearest parent with an index.ts. */
 function pluginOf(path: string): string {
   let folder = dirname(path)
   while (folder !== "plugins" && folder !== "." && !modules.has(`${folder}/index.ts`)) folder = dirname(folder)
@@ -89,7 +89,7 @@ describe("architecture", () => {
   it("lets a module of core import only the modules below it", () => {
     const wrong = refused(core, ({ kind, target }, { path }) => {
       const [from, to] = [moduleOf(path), moduleOf(target)]
-      // The command's `start` is the one way into supervisor.ts from a module.
+      // Only the command's `start` imports supervisor.ts from a module.
       if (kind !== "file" || from === undefined || (from === "cli" && target === "core/supervisor.ts")) return false
       return to === undefined || (to !== from && !(mayImport[from] ?? []).includes(to))
     })
@@ -146,7 +146,7 @@ describe("architecture", () => {
   })
 
   it("lets screens import the console's parts, their own folder, packages for browsers and modules that load nothing, and no area know another's", () => {
-    /** Browsers run a module without imports, and a module that imports only these. */
+    /** Browsers load a module without imports, or a module whose imports load no others. */
     const loadsNothing = (path: string): boolean =>
       modules.get(path)?.imports.every(({ target, typeOnly }) => typeOnly || loadsNothing(target)) ?? false
     const screens = plugins.filter(
@@ -157,7 +157,7 @@ describe("architecture", () => {
       return !target.startsWith(`${pluginOf(path)}/console/`) && !(pluginOf(target) === pluginOf(path) && loadsNothing(target))
     })
     expect(wrong).to.deep.equal([])
-    // Nor does a server load them.
+    // A server does not load them either.
     expect(refused(plugins, ({ target }, { path }) => target.includes("/console/") && !path.includes("/console/"))).to.deep.equal([])
   })
 
@@ -201,10 +201,10 @@ describe("architecture", () => {
       .filter(({ text }) => /\bnew Function\b|\bFunction\(|(?<!\bcontext\.)\beval\(|\b\bvm\.(run|compile|Script)/.test(codeOf(text)))
       .map(({ path }) => path)
     expect(makers).to.deep.equal([])
-    // Threads and processes are started from files; none from a text.
+    // Threads and processes start from files, never from text.
     const threads = all.filter(({ text }) => /\beval: true\b|"(--eval|-e|-p|--print)"/.test(codeOf(text))).map(({ path }) => path)
     expect(threads).to.deep.equal([])
-    // What runs in isolates is bundled: nothing outside of it imports it but for its types.
+    // Isolate code is bundled: other modules import only its types.
     const outside = refused(all, ({ target, typeOnly }, { path }) => !typeOnly && inIsolates(target) && !inIsolates(path))
     expect(outside).to.deep.equal([])
   })
@@ -226,7 +226,7 @@ describe("architecture", () => {
       "plugins/people/conversations/templates.ts",
       "plugins/people/conversations/media/fetch.ts",
     ])
-    // Pipelines and agents name connections themselves: those of numbers are kept to the sender, but for reading.
+    // Pipelines and agents name connections themselves. Connections of numbers are limited to the sender, except for reading.
     const keepers = plugins.filter(({ text }) => /\bbyKeeper: true\b/.test(codeOf(text)))
     expect(keepers.map(({ path }) => path)).to.deep.equal([`${egress}/sender.ts`])
     expect(importersOf(`${egress}/line-guard.ts`)).to.deep.equal(["plugins/people/conversations/index.ts"])
@@ -292,7 +292,7 @@ describe("architecture", () => {
   })
 })
 
-/** Texts that must compile with what ships: examples of the reference. */
+/** Texts compiled against the shipped plugins: examples of the reference. */
 const examples = /^core\/cli\/reference\/[\w-]+\.ts$/
 
 describe("core", () => {
@@ -307,14 +307,14 @@ describe("core", () => {
       ...operations.map((name) => name.replaceAll(".", "_")),
       ...registry.items(Actions).map(({ type }) => type),
       ...collections.map(({ item }) => item.name),
-      // One word, such as "email", is a word of the language as well.
+      // A single word, such as "email", is also an ordinary word.
       ...ids.filter((id) => id.includes("-")),
     ])
     expect([...names]).to.include.members(["datasets.create", "datasets_create", "dataset.write", "dataset_rows", "event-pipelines"])
     const namedIn = (some: readonly Module[]) =>
       some.flatMap(({ path, text }) => textsIn(text).flatMap((literal) => namesIn(literal, names).map((name) => `${path} names ${name}`)))
     expect(namedIn(core.filter(({ path }) => !examples.test(path)))).to.deep.equal([])
-    // The console shows areas that it does not know; who has signed in is all that it asks for by name.
+    // The console shows unknown areas; by name it requests only the signed-in person.
     const app = plugins.filter(({ path }) => path.startsWith("plugins/console/app/"))
     expect(app.some(({ path }) => path.endsWith("/main.tsx"))).to.equal(true)
     expect(namedIn(app)).to.deep.equal([
@@ -331,7 +331,7 @@ describe("core", () => {
   })
 })
 
-/** What stands in quotes or between backticks, comments left out. */
+/** Returns texts in quotes or backticks. Ignores comments. */
 function textsIn(source: string): string[] {
   const code = source.replaceAll(/^\s*(\/\/|\/?\*).*$/gm, "")
   return [...code.matchAll(/"((?:\\.|[^"\\\n])*)"|'((?:\\.|[^'\\\n])*)'|`((?:\\.|[^`\\])*)`/g)].map(
@@ -339,7 +339,7 @@ function textsIn(source: string): string[] {
   )
 }
 
-/** A name with a mark in it wherever it stands as a word; one that is a word of the language only as the whole text. */
+/** Finds names with a mark as words anywhere, and plain names only as the whole text. */
 function namesIn(literal: string, names: ReadonlySet<string>): string[] {
   const words = literal.match(/[\w-]+(\.[\w-]+)*/g) ?? []
   return [...new Set(words)].filter((word) => names.has(word) && (/[._-]/.test(word) || word === literal))

@@ -1,4 +1,4 @@
-// The arguments of `npm run bench`, read and checked.
+// Reads and checks the arguments of `npm run bench`.
 import { parseArgs } from "node:util"
 import { BenchProblem } from "./options.ts"
 
@@ -10,11 +10,11 @@ export interface BenchArguments {
   readonly writeDocs: boolean
   readonly peers: boolean
   readonly profile: boolean
-  /** What each feature adds to the cost of an event, and nothing else. */
+  /** Measures only the cost of each feature per event. */
   readonly ledger: boolean
-  /** Set where the store at this size is to be measured, and nothing else. */
+  /** Measures only the store, at this size. */
   readonly rows: number | undefined
-  /** Page events that analytics are measured with. */
+  /** Number of page events for analytics. */
   readonly events: number
   readonly userAgents: string | undefined
   readonly misses: boolean

@@ -1,13 +1,13 @@
-// Child processes of the bench that talk to it by messages, and end when it is gone.
+// Child processes of the bench. They exchange messages with it and end with it.
 import { type ChildProcess, fork } from "node:child_process"
 import { join } from "node:path"
 
-/** `file` is beside the bench's own. */
+/** `file` is relative to the bench's folder. */
 export function child(file: string, env: Readonly<Record<string, string>> = {}): ChildProcess {
   return fork(join(import.meta.dirname, file), { env: { ...process.env, ...env }, stdio: "inherit" })
 }
 
-/** Its next message. */
+/** Resolves with the child's next message. */
 export function readMessage<T>(from: ChildProcess): Promise<T> {
   return new Promise((resolve, reject) => {
     const ended = (code: number | null) => reject(new Error(`A process of the bench ended with ${code}`))

@@ -1,5 +1,6 @@
-// Servers measured side by side: each is warmed up, then all take turns, forwards and backwards, so that a machine that
-// slows down slows all of them. After each run of a server that keeps what it answers, its books are checked.
+// Measures servers side by side. Each is warmed up, then all take turns, forwards and backwards, so a slower machine slows all of
+// them.
+// After each run of a server that stores its requests, its books are checked.
 import type { Load, Measured, RequestSpec } from "./load/load.ts"
 import { BenchProblem } from "./options.ts"
 import type { Books } from "./service/books.ts"
@@ -9,40 +10,40 @@ import { median } from "./table.ts"
 export interface Contestant {
   readonly name: string
   readonly request: Omit<RequestSpec, "prefix">
-  /** Of servers that keep what they answer. */
+  /** For servers that store their requests. */
   readonly keeps?: Keeper
-  /** What a request leaves behind; default one row and one entry. */
+  /** Documents per request. Default: one row and one entry. */
   readonly leaves?: Books
-  /** Seconds until its code is compiled; default 8. */
+  /** Seconds of warm-up for compilation. Default: 8. */
   readonly warmSeconds?: number
 }
 
 export interface Keeper {
   books(): Promise<Books>
-  /** Why it did not take what it did not take. */
+  /** Returns the causes of refused requests. */
   explain(): Promise<string>
   readonly tree: ProcessTree
 }
 
 interface Run extends Measured {
-  /** CPU microseconds that an answer cost the server, its children included; of keepers only. */
+  /** CPU microseconds of the server per answer, its children included. Storing servers only. */
   readonly server_us: number
   /** The same by thread. */
   readonly threads_us: ReadonlyMap<string, number>
 }
 
-/** Of each run of a contestant, in the order of the runs; events a second unless another is named. */
+/** Returns a contestant's figures in order of the runs. Default: events per second. */
 export type Figures = (name: string, of?: Exclude<keyof Run, "others" | "threads_us">) => number[]
 
 export interface ContestOptions {
   readonly connections: number
   readonly seconds: number
   readonly runs: number
-  /** Requests a second, evenly; absent: as many as are answered. */
+  /** Evenly spaced requests per second; absent: the maximum rate. */
   readonly perSecond?: number
 }
 
-/** Answers a second of a server that was not measured yet. */
+/** Assumed rate of a server without measurements. */
 const firstGuess = 15_000
 
 let prefixes = 0
@@ -50,9 +51,9 @@ let prefixes = 0
 export class Contest {
   readonly #load: Load
   readonly #contestants: readonly Contestant[]
-  /** Answers a second that were seen last, by name: how many requests a run needs. */
+  /** Last measured rate by name. It decides the number of requests of a run. */
   readonly #counts = new Map<string, number>()
-  /** Of the last `runs`. */
+  /** Figures of the last `runs`. */
   #all = new Map<string, Run[]>()
 
   constructor(load: Load, contestants: readonly Contestant[]) {
@@ -63,7 +64,7 @@ export class Contest {
   async warm(connections: number): Promise<void> {
     for (const contestant of this.#contestants) {
       let secondsLeft = contestant.warmSeconds ?? 8
-      // A short one first, to know how many requests the other needs.
+      // A short run first, to determine the number of requests of the other.
       for (const seconds of [Math.min(2, secondsLeft), secondsLeft - 2]) {
         if (seconds <= 0) continue
         await this.#run(contestant, { connections, seconds })
@@ -72,7 +73,7 @@ export class Contest {
     }
   }
 
-  /** Throws where a run is void. */
+  /** Throws if a run is void. */
   async runs({ runs, ...options }: ContestOptions): Promise<Figures> {
     const all = new Map(this.#contestants.map(({ name }) => [name, [] as Run[]]))
     this.#all = all
@@ -83,7 +84,10 @@ export class Contest {
     return (name, of = "perSecond") => (all.get(name) ?? []).map((run) => run[of])
   }
 
-  /** CPU microseconds an answer by thread, medians of the last runs, costliest first; those of less than half a microsecond are left out. */
+  /**
+   * Returns CPU microseconds per answer by thread: medians of the last runs, highest first, without threads under half a
+   * microsecond.
+   */
   threadsOf(name: string): [thread: string, us: number][] {
     const runs = this.#all.get(name) ?? []
     const threads = new Set(runs.flatMap((run) => [...run.threads_us.keys()]))
@@ -94,7 +98,7 @@ export class Contest {
   async #run({ name, request, keeps, leaves = { rows: 1, entries: 1 } }: Contestant, options: Omit<ContestOptions, "runs">): Promise<Run> {
     const { connections, seconds, perSecond } = options
     const rate = perSecond ?? (this.#counts.get(name) ?? firstGuess) * 1.5
-    // What nothing is kept of may be sent again.
+    // Requests to servers without storage may repeat.
     const count = keeps ? rate * (seconds + 1) + connections * 2 : 20_000
     await this.#load.prepare({ ...request, prefix: `p${++prefixes}` }, count)
     const before = await keeps?.books()
@@ -116,7 +120,7 @@ export class Contest {
   }
 }
 
-/** A run whose figures count for nothing. */
+/** A run with unusable figures. */
 class VoidRun extends BenchProblem {
   constructor(why: string) {
     super(`The run is void: ${why}.`)

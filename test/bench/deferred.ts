@@ -1,5 +1,5 @@
-// Deferred work: events whose pipeline calls another system after the reply, one durable job each. From the first event
-// until the last call is made, with the receiver and the load generator on the same cores.
+// Deferred work: each event's pipeline calls another system after the reply, one durable job each. Measures from the first event
+// to the last call, with the receiver and the load generator on the same cores.
 import { setTimeout as pause } from "node:timers/promises"
 import { makePipeline, saveStep, signedRequest } from "./inbound/pipelines.ts"
 import { Load } from "./load/load.ts"
@@ -10,7 +10,7 @@ import { median, type Row, rowOf } from "./table.ts"
 
 const name = "deferred/call/c64"
 const connections = 64
-/** Jobs a second. */
+/** Jobs per second. */
 const goal = 1_000
 
 export async function* deferredRows(options: BenchOptions): AsyncGenerator<Row> {
@@ -60,7 +60,7 @@ export async function* deferredRows(options: BenchOptions): AsyncGenerator<Row> 
   }
 }
 
-/** Jobs that the service has done since its start. */
+/** Returns the number of jobs done since the service's start. */
 async function doneBy(service: Service): Promise<number> {
   const text = await service.metrics()
   const [, count] = /^millrace_job_seconds_count\{[^}]*type="pipeline\.deferred"[^}]*outcome="done"[^}]*\} (\d+)/m.exec(text) ?? []

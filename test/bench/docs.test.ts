@@ -1,4 +1,4 @@
-// The page on performance says what was measured: its tables are those that the bench wrote.
+// The tables of the page on performance equal the bench's results.
 import { readFileSync } from "node:fs"
 import { expect } from "chai"
 import { type Figures, figuresWith, pageFile, readFigures, withFigures } from "./docs.ts"
@@ -19,7 +19,7 @@ describe("docs/performance.md", () => {
   it("holds the figures of docs/performance.json and no others", () => {
     const page = readFileSync(pageFile, "utf8")
     expect(withFigures(page, readFigures())).to.equal(page)
-    // Outside of what is made, no figure is given with a unit of time or rate.
+    // Outside of generated blocks, no figure has a unit of time or rate.
     const typed = page.replaceAll(/<!-- figures \S+ -->[\s\S]*?<!-- end -->/g, "")
     expect(typed).to.not.match(/\d(?:\.\d+)? ?(?:µs|events\/s)\b/)
   })
@@ -47,7 +47,7 @@ describe("docs/performance.md", () => {
     expect(updated).to.not.include("1234.5")
     expect(updated).to.match(/On B:\n\n\| row .*\n.*\n\| live\/fan-out /)
     expect(updated).to.match(/On B:\n\n```text\ncold\n```/)
-    // All of it measured on the new machine, the other goes.
+    // After all rows are measured on the new machine, the other machine is removed.
     expect(figuresWith(both, machine("fast"), { rows: [other], profile: ["hot"] }, "2026-01-03")).to.have.length(1)
   })
 })

@@ -1,18 +1,18 @@
-// The figures that the project keeps: docs/performance.json, from which the tables of docs/performance.md are made. What is
-// measured again replaces what was there, on whichever machine; each table names its machine where there are several.
+// The project's stored figures: docs/performance.json, the source of the tables in docs/performance.md. A new measurement
+// replaces the old one, on any machine. With several machines, each table names its machine.
 import { existsSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { projectRoot } from "../import-graph.ts"
 import { type Machine, machineText } from "./machine.ts"
 import { cellsOf, headings, type Row } from "./table.ts"
 
-/** What was measured on one machine. */
+/** Measurements of one machine. */
 export interface Figures {
-  /** The last day. */
+  /** Day of the last measurement. */
   readonly measured_at: string
   readonly machine: Machine
   readonly rows: readonly Row[]
-  /** What `--profile` printed. */
+  /** Output of `--profile`. */
   readonly profile: readonly string[]
 }
 
@@ -20,7 +20,7 @@ type Measured = Partial<Pick<Figures, "rows" | "profile">>
 
 const figuresFile = join(projectRoot, "docs/performance.json")
 export const pageFile = join(projectRoot, "docs/performance.md")
-/** What a machine is known by; a flush takes another time at every run. */
+/** Fields that identify a machine. The flush time differs between runs. */
 const identity = ["processor", "cores", "memory_gb", "system", "node", "file_system"] as const
 
 export function writeFigures(machine: Machine, measured: Measured): void {
@@ -29,7 +29,7 @@ export function writeFigures(machine: Machine, measured: Measured): void {
   writeFileSync(pageFile, withFigures(readFileSync(pageFile, "utf8"), all))
 }
 
-/** Of each machine, the newest first; a row stands in one of them alone. */
+/** Returns figures by machine, newest first. Each row belongs to one machine. */
 export function figuresWith(before: readonly Figures[], machine: Machine, { rows = [], profile = [] }: Measured, day: string): Figures[] {
   const isHere = (figures: Figures) => identity.every((field) => figures.machine[field] === machine[field])
   const names = new Set(rows.map((row) => row.name))
@@ -52,7 +52,10 @@ export function readFigures(): Figures[] {
   return existsSync(figuresFile) ? (JSON.parse(readFileSync(figuresFile, "utf8")) as Figures[]) : []
 }
 
-/** The page with what stands between `<!-- figures NAME -->` and `<!-- end -->` made again; NAME is the start of rows' names, `machine` or `profile`. */
+/**
+ * Returns the page with new blocks between `<!-- figures NAME -->` and `<!-- end -->`. NAME is a prefix of row names, `machine`
+ * or `profile`.
+ */
 export function withFigures(page: string, all: readonly Figures[]): string {
   return page.replaceAll(/(<!-- figures (\S+) -->\n)[\s\S]*?(<!-- end -->)/g, (_, start: string, name: string, end: string) => {
     return `${start}\n${blockOf(name, all)}\n\n${end}`

@@ -12,7 +12,7 @@ import { median, type Row, rowOf } from "./table.ts"
 
 interface Line {
   readonly name: string
-  /** The line that has one thing less. */
+  /** The line with one feature less. */
   readonly base: string
   readonly pipeline: Omit<PipelineOptions, "name">
   readonly rows: number
@@ -83,6 +83,6 @@ export async function* ledgerRows(options: BenchOptions): AsyncGenerator<Row> {
 
 async function contestantOf(service: Service, { name, pipeline, rows }: Line, index: number): Promise<Contestant> {
   const request = signedRequest(await makePipeline(service, { ...pipeline, name: `Ledger ${name}` }))
-  // The first compiles what all of them share.
+  // The first compiles their common code.
   return { name, request, keeps: service, leaves: { rows, entries: 1 }, warmSeconds: index === 0 ? 8 : 3 }
 }

@@ -1,10 +1,10 @@
-// What a live update costs: one broadcast, committed first, to 5,000 subscribers of one node over WebSockets. The figure
-// is the time from the call that stages it to the last but one percent of the sockets in another process.
+// Cost of a live update: one broadcast, committed first, to 5,000 WebSocket subscribers of one node. The figure is the time from
+// the staging call to the 99th percentile of the sockets in another process.
 import { child, readMessage } from "./children.ts"
 import { type BenchOptions, isSelected } from "./options.ts"
 import { median, type Row, rowOf } from "./table.ts"
 
-/** The most that 99 of 100 subscribers may wait. */
+/** Maximum wait of 99 of 100 subscribers. */
 const allowedMs = 250
 
 const channel = "bench"
@@ -28,7 +28,7 @@ async function broadcast(name: string, count: number, runs: number): Promise<Row
     await joined
     const p99: number[] = []
     const last: number[] = []
-    // The first warms up: sockets, buffers, compiled code.
+    // The first run is warm-up: sockets, buffers, compiled code.
     for (let run = 0; run < runs * 10 + 1; run++) {
       const message = readMessage<{ waits: number[] }>(subscribers)
       service.send({ channel })

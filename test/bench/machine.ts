@@ -1,5 +1,5 @@
-// What the figures were measured on: processor, memory, system, and the disk that the data lies on, with what a flush to
-// it takes. A folder in memory is refused, since nothing would be durable there.
+// The measured machine: processor, memory, system, the data's disk and its flush time. Refuses a folder in memory, since data
+// there is not durable.
 import { closeSync, fdatasyncSync, mkdtempSync, openSync, rmSync, statfsSync, writeSync } from "node:fs"
 import { cpus, release, totalmem } from "node:os"
 import { join } from "node:path"
@@ -13,12 +13,12 @@ export interface Machine {
   readonly system: string
   readonly node: string
   readonly file_system: string
-  /** Milliseconds that a flush (fdatasync) of 64 KB takes. */
+  /** Milliseconds of a flush (fdatasync) of 64 KB. */
   readonly fsync_p50_ms: number
   readonly fsync_p99_ms: number
 }
 
-/** By the number that Linux knows them by. */
+/** By Linux's number. */
 const fileSystems: Readonly<Record<number, string>> = {
   61267: "ext4",
   1481003842: "xfs",
@@ -28,7 +28,10 @@ const fileSystems: Readonly<Record<number, string>> = {
 }
 const inMemory: Readonly<Record<number, string>> = { 16914836: "tmpfs", 2240043254: "ramfs" }
 
-/** A fresh folder for data, on the project's own disk: /tmp may be memory. The caller removes it; what is left goes with the process. */
+/**
+ * Creates a data folder on the project's own disk: /tmp may be memory. The caller removes it; remaining folders are removed with
+ * the process.
+ */
 export function benchFolder(): string {
   const type = Number(statfsSync(projectRoot).type)
   if (inMemory[type])
@@ -63,7 +66,7 @@ export function machineText(machine: Machine): string {
   return `${processor}, ${cores} cores, ${memory_gb} GB, ${system}, Node ${node}; data on ${file_system}, a flush of 64 KB takes ${fsync_p50_ms} ms (p50), ${fsync_p99_ms} ms (p99)`
 }
 
-/** In a file that has been written before, as the write-ahead log has. */
+/** Uses an overwritten file, like the write-ahead log. */
 function flushes(file: string): Pick<Machine, "fsync_p50_ms" | "fsync_p99_ms"> {
   const count = 500
   const block = Buffer.alloc(65_536, 1)

@@ -1,5 +1,5 @@
-// `npm run bench`: what things cost, beside peers in the same run. Says what it is about to do and prints one table.
-// docs/performance.md tells what it takes.
+// `npm run bench`: measures costs, compared with peers in the same run. Announces its steps and prints one table.
+// docs/performance.md lists the requirements.
 import { writeFileSync } from "node:fs"
 import { type BenchArguments, readArguments } from "./arguments.ts"
 import { writeFigures } from "./docs.ts"
@@ -7,9 +7,9 @@ import { describeMachine, machineText } from "./machine.ts"
 import { type BenchOptions, BenchProblem, isSelected, type Suite } from "./options.ts"
 import { printTable, type Row } from "./table.ts"
 
-/** Loaded when its rows are asked for. */
+/** Loaded when its rows are selected. */
 interface Entry {
-  /** What names of its rows begin with. */
+  /** Prefix of its row names. */
   readonly area: string
   readonly load: () => Promise<Suite>
 }
@@ -82,7 +82,7 @@ async function main(): Promise<void> {
   if (rows.length === 0 && process.exitCode === undefined) throw new BenchProblem(`No row is named "${options.only}…".`)
 }
 
-/** What fails is told, and leaves the others their turn. */
+/** Reports failures and continues with the other suites. */
 async function measured(suites: readonly Entry[], options: BenchOptions): Promise<Row[]> {
   const rows: Row[] = []
   for (const { area, load } of suites) {
@@ -102,6 +102,6 @@ function tell(error: unknown): void {
   process.exitCode = 1
 }
 
-// What was started is stopped, and what was written removed, as the process ends.
+// Process exit stops started services and removes written files.
 process.once("SIGINT", () => process.exit(130))
 main().catch(tell)

@@ -1,27 +1,27 @@
-// What every suite is told, and how it finds out which of its rows are wanted.
+// Options of every suite, and the selection of rows.
 import type { Machine } from "./machine.ts"
 import type { Row } from "./table.ts"
 
 export interface BenchOptions {
-  /** Names of rows begin with it. */
+  /** Prefix of selected row names. */
   readonly only: string
-  /** Of one measured run. */
+  /** Seconds of one measured run. */
   readonly seconds: number
-  /** Measured runs a contestant; absent: what the suite thinks right. */
+  /** Measured runs per contestant; absent: the suite's default. */
   readonly runs: number | undefined
-  /** Page events that analytics are measured with. */
+  /** Number of page events for analytics. */
   readonly events: number
   readonly machine: Machine
-  /** Says what is in progress. */
+  /** Reports progress. */
   readonly note: (text: string) => void
 }
 
-/** What went wrong says all in its message; no stack is needed. */
+/** A problem fully described by its message, without a stack. */
 export class BenchProblem extends Error {}
 
 export type Suite = (options: BenchOptions) => AsyncGenerator<Row>
 
-/** Whether a row of this name was asked for; of the start of names: whether one of them could be. */
+/** Returns true if the row is selected. For a prefix ending in `/`: if any of its rows can be. */
 export function isSelected({ only }: Pick<BenchOptions, "only">, name: string): boolean {
   return name.startsWith(only) || (name.endsWith("/") && only.startsWith(name))
 }

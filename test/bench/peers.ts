@@ -1,6 +1,6 @@
-// `npm run bench -- --peers`: the same work in other programs. The handler written by hand and PocketBase keep what they
-// answer; Node-RED takes the event over HTTP, runs a function, appends a line to a file, unflushed, and answers. The
-// service does all that a full pipeline does, durably.
+// `npm run bench -- --peers`: the same work in other programs. The handwritten handler and PocketBase store their requests.
+// Node-RED receives the event over HTTP, runs a function, appends a line to a file without a flush, and answers. The service does
+// all the work of a full pipeline, durably.
 import { Contest } from "./contest.ts"
 import { lead, makePipeline, signedRequest } from "./inbound/pipelines.ts"
 import { Load } from "./load/load.ts"

@@ -15,7 +15,7 @@ const folder = join(projectRoot, "bench-results/profile")
 const connections = 64
 const warmSeconds = 10
 
-/** Lines to print. */
+/** Returns lines to print. */
 export async function profileFullRun(seconds: number): Promise<string[]> {
   rmSync(folder, { recursive: true, force: true })
   mkdirSync(folder, { recursive: true })
@@ -46,7 +46,7 @@ export async function profileFullRun(seconds: number): Promise<string[]> {
   }
 }
 
-/** The files of the main thread and the one that writes; the threads come to it by themselves. */
+/** Waits for the files of the main and the writing thread; each thread writes its file on its own. */
 async function appeared(service: Service, ending: string): Promise<string[]> {
   const until = performance.now() + 30_000
   for (;;) {

@@ -16,7 +16,7 @@ import { eventOf, organization } from "./storage/event-commit.ts"
 import { WalFrames } from "./storage/wal-frames.ts"
 import { type Row, rowOf } from "./table.ts"
 
-/** Under way at once. */
+/** Commits in progress at once. */
 const connections = 64
 /** Compilation dominates the first seconds. */
 const warmSeconds = 8
@@ -51,14 +51,14 @@ export async function* storageRows(options: Pick<BenchOptions, "only" | "seconds
 }
 
 interface Measured {
-  /** CPU microseconds an event, by thread; the main thread's less what making the documents takes. */
+  /** CPU microseconds per event, by thread. The main thread's figure excludes the creation of the documents. */
   readonly writer: number
   readonly main: number
   readonly perSecond: number
-  /** Milliseconds that a group takes. */
+  /** Milliseconds per group. */
   readonly p50: number
   readonly p99: number
-  /** Commits of a group, on average. */
+  /** Average commits per group. */
   readonly group: number
   readonly walBytes: number
 }
@@ -121,7 +121,7 @@ async function commitFor(store: { commit(commit: Commit): Promise<unknown> }, mi
   return events
 }
 
-/** CPU microseconds that something takes, over many: the kernel brings a thread's account up to date only now and then. */
+/** Returns the CPU microseconds of one call, measured over many: the kernel updates a thread's time only periodically. */
 function costOf(make: () => unknown): number {
   const count = 20_000
   const stored: unknown[] = new Array(connections)
@@ -131,7 +131,9 @@ function costOf(make: () => unknown): number {
   return (user + system) / count
 }
 
-/** The same text into three plain tables with the same keys, one transaction for each group; CPU microseconds an event. */
+/**
+ * Writes the same text into three plain tables with the same keys, one transaction per group. Returns CPU microseconds per event.
+ */
 function measureBare(file: string, seconds: number, runs: number): number[] {
   const database = new DatabaseSync(file)
   database.exec("PRAGMA page_size=8192; PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA cache_size=-65536")
@@ -165,7 +167,7 @@ function measureBare(file: string, seconds: number, runs: number): number[] {
   }
 }
 
-/** CPU microseconds that the threads of this name have used so far, as Linux counts them. */
+/** Returns CPU microseconds of all threads of this name, as counted by Linux. */
 function cpuOf(name: string): number {
   let microseconds = 0
   for (const thread of readdirSync("/proc/self/task")) {

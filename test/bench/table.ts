@@ -7,13 +7,13 @@ export interface Row {
   readonly peer_name: string
   readonly ratio: number
   readonly unit: string
-  /** Lowest and highest of the runs, for the spread. */
+  /** Lowest and highest of the runs. */
   readonly ours_range: readonly [number, number]
   readonly peer_range?: readonly [number, number]
   readonly note: string
 }
 
-/** Of an even number: the mean of the two in the middle. */
+/** For an even number of values, the mean of the two middle values. */
 export function median(values: readonly number[]): number {
   const sorted = [...values].sort((a, b) => a - b)
   const [below, above] = [sorted[(sorted.length - 1) >> 1], sorted[sorted.length >> 1]]
@@ -61,7 +61,7 @@ export function printTable(rows: readonly Row[]): void {
     )
 }
 
-/** Nothing of one run. */
+/** Empty for a single run. */
 function spread(range: readonly [number, number] | undefined): string {
   return range === undefined || range[0] === range[1] ? "" : `${range[0]}–${range[1]}`
 }

@@ -34,7 +34,7 @@ const columns = {
 
 type Fields = Readonly<Record<string, unknown>>
 
-/** Throws an Error that says what the file lacks. */
+/** Throws an Error that names the missing part of the file. */
 export function readUserAgents(file: string | URL): UserAgentFixture {
   const name = String(file)
   const rows = rowsOf(name, readFileSync(file, "utf8").replace(/^\uFEFF/, ""))
@@ -132,7 +132,7 @@ function objectsOf(name: string, list: unknown): Fields[] {
   return all as Fields[]
 }
 
-/** Fields between commas or tabs, whichever the header has. */
+/** Fields separated by commas or tabs, depending on the header. */
 function tableOf(text: string): Fields[] {
   const separator = (text.split("\n", 1)[0] ?? "").includes("\t") ? "\t" : ","
   const lines: (string | undefined)[][] = [[]]

@@ -1,5 +1,6 @@
-// How often the classifier is right, by class, on a fixture file. `npm run bench -- --user-agents FILE` prints it, and
-// `--misses` what was missed; the test asks the same function. What a file may look like is in user-agents-file.ts.
+// Accuracy of the user agent classifier by class, on a fixture file. `npm run bench -- --user-agents FILE` prints it, and
+// `--misses` the misses.
+// The test calls the same function. user-agents-file.ts describes the file formats.
 import { classifyUserAgent } from "../../plugins/pages/user-agents/classify.ts"
 import { readUserAgents, type UserAgentFixture } from "./user-agents-file.ts"
 
@@ -16,12 +17,12 @@ export interface Miss {
 
 export interface Accuracy {
   readonly right: number
-  /** Of those that the fixture says something about. */
+  /** Number of agents with a label in the fixture. */
   readonly of: number
-  /** `right / of`; 1 of none. */
+  /** `right / of`; 1 without labels. */
   readonly share: number
   readonly misses: readonly Miss[]
-  /** By what the fixture says. */
+  /** By the fixture's label. */
   readonly values: ReadonlyMap<string, { readonly right: number; readonly of: number }>
 }
 
@@ -36,7 +37,7 @@ function accuracyOf(fixture: UserAgentFixture, name: ClassName): Accuracy {
     const label = agent[name]
     if (label === undefined) continue
     const result = classifyUserAgent(agent.ua)[name]
-    // A fixture may know no more than whether it is some app's webview.
+    // A fixture may only know if an agent is a webview of any app.
     const expected = typeof label === "boolean" ? (label ? result || "some app" : "") : label
     const value = values.get(expected) ?? { right: 0, of: 0 }
     values.set(expected, value)
@@ -48,7 +49,7 @@ function accuracyOf(fixture: UserAgentFixture, name: ClassName): Accuracy {
   return { right: of - misses.length, of, share: of === 0 ? 1 : (of - misses.length) / of, misses, values }
 }
 
-/** The figures as text, by class and by value, with what was missed when asked for, and the time that one takes. */
+/** Returns the figures as text by class and by value, optionally with misses, and the time per agent. */
 export function reportUserAgents(file: string, options: { misses?: boolean } = {}): string {
   const fixture = readUserAgents(file)
   const started = performance.now()

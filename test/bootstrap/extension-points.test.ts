@@ -44,7 +44,7 @@ describe("extension points", () => {
                 `${typeof clock.now()} ${name}`,
           ),
         ],
-        // An item may depend on the service that uses it.
+        // An item may depend on the service that uses the item.
         [Greetings, injected({ greeter: Greeter }, (deps) => () => `${deps.greeter.greetings.length} greetings`)],
       ],
       register,

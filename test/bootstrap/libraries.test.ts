@@ -1,4 +1,4 @@
-// Imports of large libraries: they belong to the start, when nobody waits for the main thread.
+// Imports of large libraries: they belong to the start, before requests need the main thread.
 import { existsSync, readdirSync } from "node:fs"
 import { createServer, type Server } from "node:http"
 import { registerHooks } from "node:module"
@@ -56,7 +56,7 @@ describe("a service that listens", () => {
   })
 
   const siteHost = () => `127.0.0.1:${(site.address() as AddressInfo).port}`
-  /** Packages that were not imported before. */
+  /** Returns packages imported for the first time. */
   const packages = () => packagesOf(loaded.splice(0)).filter((name) => !atStart.has(name))
 
   it("imports no package for its first call of another system", async () => {

@@ -1,4 +1,4 @@
-// A service at rest holds what it needs and not what its start took.
+// Memory of an idle service, without the memory of its start.
 import { readFileSync } from "node:fs"
 import { expect } from "chai"
 import { freshFolder, type ServiceProcess, startService } from "../crash/service-process.ts"
@@ -10,7 +10,7 @@ describe("a service at rest", () => {
   const folder = freshFolder()
   let service: ServiceProcess
   before(async function () {
-    // What a process shares with others is told by Linux alone.
+    // Only Linux reports shared memory of a process.
     if (process.platform !== "linux") this.skip()
     service = await startService({ dataDir: folder.path })
   })
@@ -35,13 +35,13 @@ function familyOf(pid: number): number[] {
   return [pid, ...children.flatMap(familyOf)]
 }
 
-/** What is shared by several processes counts once for all of them. */
+/** Memory shared by several processes counts proportionally. */
 function proportionalMegabytes(pid: number): number | undefined {
   const [, kilobytes] = /^Pss: +(\d+) kB$/m.exec(readIfPresent(`/proc/${pid}/smaps_rollup`) ?? "") ?? []
   return kilobytes === undefined ? undefined : Number(kilobytes) / 1_024
 }
 
-/** undefined where the process has ended meanwhile. */
+/** Returns undefined if the process has ended. */
 function readIfPresent(file: string): string | undefined {
   try {
     return readFileSync(file, "utf8")

@@ -1,4 +1,4 @@
-// Settings of the shipped plugins that a start refuses, since the service could not work with them.
+// Invalid settings of the shipped plugins: the start refuses them.
 import { expect } from "chai"
 import { orderPlugins } from "../../core/kernel/loader.ts"
 import evals from "../../plugins/agents/evals/index.ts"

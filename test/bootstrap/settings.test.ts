@@ -1,4 +1,4 @@
-// Settings that bound a service, as an operator gives them: each takes effect, and on what it names only.
+// Settings that bound a service. Each takes effect, and only for its subject.
 import { expect } from "chai"
 import { io, type Socket } from "socket.io-client"
 import { UnitsOfWork } from "#core"
@@ -18,10 +18,13 @@ const dayMs = 86_400_000
 
 describe("settings of a service", () => {
   let host: TestHost
-  /** Whose clock stands, and whose calls end soon: a machine that pauses refills no quota of it, and ends no call of the other one. */
+  /**
+   * Its clock is stopped and its calls time out early, so a paused machine refills no quota. The other service's calls do not
+   * time out.
+   */
   let hurried: TestHost
   let peer: Peer
-  /** Answers that the peer holds back. */
+  /** Delayed answers of the peer. */
   const closers: (() => void)[] = []
   const sockets: Socket[] = []
   before(async () => {
@@ -69,7 +72,7 @@ describe("settings of a service", () => {
     expect(response.status, JSON.stringify(response.body)).to.equal(200)
     return response.body
   }
-  /** Why the step of the pipeline's only event failed. */
+  /** Returns the failure of the step in the pipeline's only event. */
   async function failure({ slug }: Made, on = host): Promise<string> {
     const { body } = await on.api<{ executions: { id: string }[] }>("GET", `/v1/event-pipelines/${slug}/executions`)
     const entry = await on.api("GET", `/v1/event-pipelines/${slug}/executions/${body.executions[0]?.id}`)

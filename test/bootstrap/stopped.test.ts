@@ -1,4 +1,4 @@
-// What a service leaves in the memory of a process that starts one after the other, as tests do.
+// Memory of a stopped service in a process that starts several services, as tests do.
 import { testHost } from "#core/testing"
 import { collected } from "../garbage.ts"
 

@@ -1,4 +1,4 @@
-// The columns that operations declare for their lists.
+// Columns declared by operations for their lists.
 import { expect } from "chai"
 import { z } from "zod"
 import { frameworkRoot, loadDeclarations } from "../../core/bootstrap/plugins.ts"

@@ -1,4 +1,4 @@
-// Completion scripts: run in the shells that are there (bash always), and for every command and flag they must name.
+// Completion scripts: run in the installed shells (bash always), and checked for every command and flag.
 import { spawnSync } from "node:child_process"
 import { expect } from "chai"
 import { runMillrace } from "./command-line.ts"
@@ -28,7 +28,7 @@ describe("shell completion", () => {
     expect(complete("millrace nonsense zzz")).to.deep.equal([])
   })
 
-  /** The output of a script on standard input, since an argument has a limit of 128 KiB. Skips the test if the shell is missing. */
+  /** Passes the script on standard input, since an argument has a limit of 128 KiB. Skips the test if the shell is missing. */
   const ran = (context: Mocha.Context, shell: string, option: string, input: string): string[] => {
     const { stdout, stderr, status, error } = spawnSync(shell, [option], { encoding: "utf8", input })
     if ((error as NodeJS.ErrnoException | undefined)?.code === "ENOENT") context.skip()

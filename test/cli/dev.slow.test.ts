@@ -1,4 +1,4 @@
-// `millrace dev`: starts again as a setting changes.
+// `millrace dev`: restarts when a setting changes.
 import { spawn } from "node:child_process"
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"

@@ -1,4 +1,4 @@
-// Generated files: the same from the same declarations, complete, and told apart when they are not current.
+// Generated files: deterministic, complete, and detected when outdated.
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"

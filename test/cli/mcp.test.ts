@@ -1,5 +1,5 @@
-// `millrace mcp` with the official client over standard input and output: the service's own tools, with the rights of
-// the profile's key, and kept in the audit log as calls over MCP.
+// `millrace mcp` with the official client over standard input and output: the service's own tools, with the rights of the
+// profile's key. The audit log records calls over MCP.
 import { spawn } from "node:child_process"
 import { createServer } from "node:http"
 import type { AddressInfo } from "node:net"
@@ -43,7 +43,7 @@ describe("millrace mcp", () => {
     expect(client.getNegotiatedProtocolVersion()).to.equal(revision)
     return client
   }
-  /** Lines in, lines out, until the command ends by itself. */
+  /** Sends lines and returns lines until the command ends by itself. */
   const replies = async (lines: readonly unknown[], env: Record<string, string> = environment(host.adminKey)) => {
     const stdin = lines.map((line) => `${typeof line === "string" ? line : JSON.stringify(line)}\n`).join("")
     const { code, out } = await runMillrace(["mcp"], { env, stdin })
@@ -161,7 +161,7 @@ describe("millrace mcp", () => {
     const redirected = JSON.stringify((await ask(url)).answers)
     expect(redirected).to.include('"error"').and.not.include(host.adminKey)
     other.close()
-    // Assigned to no service, and none that the system chooses for another process.
+    // A port without an assigned service, and outside the system's own range.
     expect(JSON.stringify((await ask("http://127.0.0.1:2")).answers)).to.include("cannot be reached")
   })
 

@@ -1,4 +1,4 @@
-// The `millrace` command as people run it: what it prints, how it ends, and that only `start` opens anything.
+// The `millrace` command for people: its output and exit codes. Only `start` opens ports or files.
 import { type ChildProcess, execFileSync, spawn } from "node:child_process"
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -21,7 +21,7 @@ describe("millrace", () => {
     rmSync(folder, { recursive: true, force: true })
   })
 
-  /** What a test that failed leaves running is ended with it. */
+  /** Ends commands that a failed test left running. */
   const started: ChildProcess[] = []
 
   function start(args: readonly string[], env: Record<string, string> = {}) {

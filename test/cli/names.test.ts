@@ -1,4 +1,4 @@
-// Public and stored names: callers and stored data rely on them, so a change shows in the committed list.
+// Public and stored names. Callers and stored data rely on them, so a change appears in the committed list.
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import { expect } from "chai"

@@ -1,5 +1,6 @@
-// `millrace new` in the framework's own repository: what it makes passes every check as it is made; invalid names,
-// or taken, are refused, and nothing is written. In a user's project: test/package.
+// `millrace new` in the framework's own repository: its files pass every check unchanged. Invalid and taken names are refused
+// without writing files.
+// test/package covers a user's project.
 import { existsSync, globSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { expect } from "chai"
@@ -11,7 +12,7 @@ import { runMillrace } from "./command-line.ts"
 
 const expectedFiles = [
   { kind: "action", name: "order-total", folder: "plugins/actions/order-total", declares: /type: "order\.total"/ },
-  // Long enough for lines of the template to be broken.
+  // A long name, so lines of the template wrap.
   {
     kind: "area",
     name: "gift-cards-of-all-those-shops-abroad",
@@ -54,13 +55,13 @@ describe("millrace new", function () {
     expect(formatted.code, formatted.output).to.equal(0)
     const current = await millrace("generate", "--check")
     expect(current.code, current.output).to.equal(0)
-    // What they import is compiled with them; the rest of the repository stays as it is.
+    // Compiles the new files with their imports; the rest of the repository is unchanged.
     writeFileSync(join(repository.root, "tsconfig.made.json"), JSON.stringify({ extends: "./tsconfig.json", include: created }))
     const [compiled, used] = [await bin("tsc", "-p", "tsconfig.made.json", "--checkers", "1"), await bin("knip")]
     const complaints = `${compiled.output}\n${used.output}`.split("\n").filter((line) => created.some((path) => line.includes(path)))
     expect(complaints).to.deep.equal([])
     const tests = created.filter((path) => path.endsWith(".test.ts"))
-    // What lists every operation takes one more as it is made.
+    // Lists of all operations contain the new one.
     const listing = ["test/surface/mcp/mcp.test.ts", "test/surface/openapi.test.ts", "test/cli/public-api.test.ts"]
     const notListing = ["--invert", "--grep", "^MCP (?!offers the operations|calls additive)"]
     const tested = await bin("mocha", "--forbid-only", ...notListing, ...tests, "test/architecture.test.ts", ...listing)

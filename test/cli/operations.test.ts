@@ -60,7 +60,7 @@ describe("operations as commands", () => {
       }
       expect(areas.out).to.match(new RegExp(`^  ${area} `, "m"))
       const helps = [commandOf(area, verb)?.configureHelp({ helpWidth: 500 }).helpInformation() ?? ""]
-      // Of each area one as it is run, since a run makes the commands again.
+      // Runs one help per area, since each run creates the commands again.
       if (!tried.has(area)) helps.push((await run([area, verb, "--help"], { columns: 500 })).out)
       tried.add(area)
       for (const help of helps) {

@@ -1,4 +1,4 @@
-// Commands of the operator, who holds the master key: on a running service, on a stopped one, and without the key.
+// Commands of the operator with the master key: on a running service, on a stopped service, and without the key.
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -111,7 +111,7 @@ onStoresInTurn("the operator's command", ({ start, storage }) => {
     const forged = drawOperatorCredential(key, "organizations.create", now).replace(/.$/, (last) => (last === "0" ? "1" : "0"))
     expect(await ask(forged)).to.deep.equal([401, "unknown_credential"])
     expect(await ask("mr_operator_")).to.deep.equal([401, "unknown_credential"])
-    // An owner's key names no other owner.
+    // An owner's key cannot name another owner.
     expect(await ask(service.adminKey)).to.deep.equal([403, "operator_only"])
     expect((await ask(drawOperatorCredential(key, "organizations.create", now)))[0]).to.equal(200)
   })

@@ -1,5 +1,5 @@
-// Which service a command means: the one of this folder while it runs, a profile otherwise, and never another without a
-// word; and settings that only a start needs.
+// The target service of a command: the running service of this folder, otherwise a profile, and any other only with a message.
+// Also settings that only a start needs.
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"

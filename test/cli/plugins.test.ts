@@ -10,7 +10,7 @@ import { runIn } from "./command-line.ts"
 const core = pathToFileURL(join(projectRoot, "core/index.ts")).href
 const email = pathToFileURL(join(projectRoot, "plugins/people/email/index.ts")).href
 
-/** Extends the mail of Millrace, and has a point of its own without users. */
+/** Extends Millrace's mail, and declares an extension point without users. */
 const own = `
 import { z } from ${JSON.stringify(import.meta.resolve("zod"))}
 import { defineExtensionPoint, definePlugin } from "${core}"

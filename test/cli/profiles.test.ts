@@ -1,4 +1,4 @@
-// Keys that `millrace login` keeps: who may read them, where they are sent, and where they are not.
+// Keys stored by `millrace login`: file permissions, and allowed target services.
 import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync } from "node:fs"
 import { createServer } from "node:http"
 import type { AddressInfo } from "node:net"
@@ -20,7 +20,7 @@ describe("profiles", () => {
   afterEach(() => rmSync(home, { recursive: true, force: true }))
   after(() => host.stop())
 
-  // The folder of the tests may hold a service of its own, whose key a command without a profile would take.
+  // The tests' folder may contain a service, and a command without a profile would use its key.
   const run = (args: string[], { env = {}, ...options }: RunOptions = {}) =>
     runMillrace(args, { env: { HOME: home, MILLRACE_DATA_DIR: home, ...env }, ...options })
   const file = () => join(home, ".config/millrace/profiles.json")

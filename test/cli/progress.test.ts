@@ -1,4 +1,4 @@
-// What a command says while it waits: to people at a terminal, never into a pipe.
+// Progress messages of a waiting command: at a terminal, never into a pipe.
 import { createServer, type ServerResponse } from "node:http"
 import type { AddressInfo } from "node:net"
 import { expect } from "chai"
@@ -27,7 +27,7 @@ describe("a command that takes long", () => {
     waiting = (response) => void responses.push(response)
     const piped = runMillrace(["me", "get", "--json"], { env })
     await until("the question of the command with a pipe", () => responses.length === 1)
-    // Both are answered once the one that asked later has said twice that it waits.
+    // Answers both once the later command has printed two messages.
     const onErr = (text: string) => {
       if (text.split("Waiting").length === 3) for (const response of responses.splice(0)) answer(response)
     }

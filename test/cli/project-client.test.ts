@@ -1,5 +1,5 @@
-// `millrace generate client` in a project: the operations of its own plugins beside those that ship, in one client that
-// calls both. That its types hold is tried in a packed project: test/package.
+// `millrace generate client` in a project: one client with the operations of its own plugins and the shipped ones. test/package
+// tests its types in a packed project.
 import { mkdirSync, readFileSync, symlinkSync } from "node:fs"
 import { join } from "node:path"
 import { pathToFileURL } from "node:url"

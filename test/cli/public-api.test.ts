@@ -1,5 +1,5 @@
-// What programs may rely on: everything that the entry points export is listed as it is at run time, is explained where it is
-// declared, and does not change without the committed list.
+// The public API: each export of the entry points is listed with its runtime form, has a doc comment, and changes only with the
+// committed list.
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import { expect } from "chai"

@@ -1,4 +1,4 @@
-// Recovery by the operator's command: beside a running service, and on the store of a stopped one.
+// Recovery by the operator's command: beside a running service, and on the store of a stopped service.
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"

@@ -1,4 +1,4 @@
-// What people refused after a backup was made still holds once that backup is restored.
+// Refusals of people after a backup remain valid once that backup is restored.
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"

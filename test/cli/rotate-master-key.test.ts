@@ -1,4 +1,4 @@
-// `millrace rotate-master-key` beside a service that runs.
+// `millrace rotate-master-key` beside a running service.
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"

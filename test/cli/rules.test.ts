@@ -1,5 +1,6 @@
-// Every lint rule, of the compiler and of the actions that ship: its bad example has the finding as the real compiler
-// makes it, its good one has not, and its page says both.
+// Every lint rule of the compiler and of the shipped actions. The real compiler reports the finding for its bad example but not
+// for its good one.
+// Its page shows both.
 
 import { join } from "node:path"
 import { expect } from "chai"

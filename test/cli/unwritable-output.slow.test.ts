@@ -1,4 +1,4 @@
-// Commands whose output cannot be written: a full disk, a file that may not grow.
+// Commands with unwritable output: a full disk, a file at its size limit.
 import { execFile } from "node:child_process"
 import { existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"

@@ -1,4 +1,4 @@
-// What a page loads: nothing of Node, little beside socket.io's client, and it works in a real browser.
+// The client in a page: no Node modules, little code beside socket.io's client, and tested in a real browser.
 import { createServer } from "node:http"
 import type { AddressInfo } from "node:net"
 import { gzipSync } from "node:zlib"
@@ -36,7 +36,7 @@ async function bundle(entry: string, options: { external?: string[]; format?: "e
 describe("client in browsers", () => {
   it("bundles without anything of Node, of plugins, or of the server", async () => {
     for (const entry of ["millrace/client", "millrace/live"]) {
-      // esbuild refuses node: imports for browsers, and all that ends up in the bundle is listed.
+      // esbuild refuses node: imports for browsers, and lists all bundled files.
       const { inputs, text } = await bundle(`export * from "${entry}"`)
       const ours = inputs.filter((path) => !path.startsWith("node_modules/") && path !== "<stdin>")
       expect(ours.filter((path) => !/^(client|core\/client|entry-points)\//.test(path))).to.deep.equal([])

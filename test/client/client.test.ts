@@ -1,4 +1,4 @@
-// The client against a real service: typed calls, pages, streams, errors, and what it does when answers get lost.
+// The client against a real service: typed calls, pages, streams, errors, and lost answers.
 import { expect } from "chai"
 import { type TestHost, testHost } from "#core/testing"
 import { ClientError, type ClientOptions, type ErrorCode, type InputOf, millrace, type Operations } from "../../client/index.ts"
@@ -23,10 +23,10 @@ describe("client", () => {
     expect(error).to.be.instanceOf(ClientError)
     return error as Refused
   }
-  /** A fetch that is never answered, until it is given up. */
+  /** A fetch without an answer until it is aborted. */
   const unanswered: typeof fetch = (_input, init) =>
     new Promise((_resolve, reject) => init?.signal?.addEventListener("abort", ({ target }) => reject((target as AbortSignal).reason)))
-  /** A fetch that lets answers get lost on the way back, or never sends at all. */
+  /** A fetch that loses answers, or never sends. */
   function lossy(plan: ("lose answer" | "refuse" | Response)[]) {
     const requests: { method: string; key: string | null }[] = []
     const through: typeof fetch = async (input, init) => {
@@ -52,7 +52,7 @@ describe("client", () => {
     expect(created.revision).to.equal(1)
     const same = await client.call("datasets.get", { slug: created.slug })
     expect(same.id).to.equal(created.id)
-    // What must not compile:
+    // Must not compile:
     const input: InputOf<Operations["datasets.list_rows"]> = { slug: "typed", limit: 5 }
     expect(input.limit).to.equal(5)
     // @ts-expect-error a class that there is not
@@ -100,7 +100,7 @@ describe("client", () => {
     expect((await stream.text()).trim().split("\n")).to.have.length(900)
     const proxy = await cuttingProxy(host.url)
     try {
-      // Packed it would be too small to be cut.
+      // A compressed answer would be too small to cut.
       proxy.cutAfter([600])
       const cut = await failure(
         clientOf({ baseUrl: proxy.url })

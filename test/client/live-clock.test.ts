@@ -1,4 +1,4 @@
-// A live subscriber that comes back after the service was started again with an earlier clock.
+// A live subscriber that reconnects after the service restarted with an earlier clock.
 import { mkdtemp, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -32,7 +32,7 @@ describe("live subscribers after a start with an earlier clock", () => {
     host
       .get(UnitsOfWork)
       .run((work) => void host.get(Live).stage(work, host.organization.id, { channel: "news", event: "said", data: { n } }))
-  /** Subscribes after a position; resolves with what is heard until `n`, and where the subscription stands. */
+  /** Subscribes after a position. Resolves with the messages up to `n` and the subscription's position. */
   const heardUpTo = async (n: number, after: string, tell?: () => Promise<unknown>) => {
     const live = connectLive<{ news: { n: number } }>({ url: host.url, token: host.adminKey, reconnectMs: 1 })
     const messages: number[] = []
@@ -60,7 +60,7 @@ describe("live subscribers after a start with an earlier clock", () => {
     expect(second.gaps).to.equal(1)
     await say(3)
     clock.set(now + hourMs)
-    // The position lies in time that has passed twice.
+    // The position is in a time that has passed twice.
     const third = await heardUpTo(3, first.position)
     expect(third.gaps).to.equal(1)
     const last = await heardUpTo(4, "", () => say(4))

@@ -1,5 +1,5 @@
-// Live subscriptions by a filter: each gets what it asked for and nothing else, also after connections that were cut, and what
-// nobody asked for costs nothing.
+// Live subscriptions with a filter. Each receives exactly its messages, also after cut connections. Messages without subscribers
+// cost nothing.
 import { expect } from "chai"
 import fc from "fast-check"
 import { z } from "zod"
@@ -21,7 +21,7 @@ type Channels = Record<string, Told>
 
 const filters = { kind: z.enum(["red", "blue"]), is_test: z.boolean() }
 const stored = defineChannel({ name: "filtered-kept", summary: "Kept.", scope: "notes:read", role: "guest", filters })
-/** What was emitted and not kept, as a channel with documents of its own has it. */
+/** Emitted but not stored, like messages of a channel with its own documents. */
 const past: (PastMessage & { readonly organization: string })[] = []
 const derived = defineChannel({ name: "filtered-derived", summary: "Derived.", scope: "notes:read", role: "guest", filters, history })
 

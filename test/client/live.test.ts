@@ -1,5 +1,5 @@
-// Live subscriptions of the client through connections that are cut: every message once, in order, none lost, and none
-// from before the subscription.
+// Live subscriptions of the client through cut connections: every message once, in order, complete, and none older than the
+// subscription.
 import { expect } from "chai"
 import fc from "fast-check"
 import { ClientError, connectLive, type Live, type LiveOptions } from "../../client/live.ts"
@@ -40,7 +40,7 @@ describe("live client", () => {
   const tell = (channel: string, data: Json, organization = orgA.id) =>
     bench.works.run((work) => bench.live.live.stage(work, organization, { channel, event: "n", data }))
   const freshChannel = () => `channel-${++channels}`
-  /** What a subscription hands out, with a promise of as many as are waited for. */
+  /** Messages of a subscription, with a promise for a number of them. */
   function listener() {
     const messages: number[] = []
     return {
@@ -56,7 +56,7 @@ describe("live client", () => {
     const cutsBefore = proxy.cuts
     await fc.assert(
       fc.asyncProperty(
-        // Of every connection so much is sent.
+        // Bytes sent on each connection.
         fc.integer({ min: 0, max: 100 }),
         fc.array(fc.integer({ min: 0, max: 6_000 }), { maxLength: 5 }),
         fc.infiniteStream(fc.boolean()),
@@ -128,10 +128,10 @@ describe("live client", () => {
   it("hands out once what a node that died left behind, and none of it to a page that came later", async () => {
     const channel = freshChannel()
     const node = "the node that died"
-    // It is to be known for dead when the test says so, and not because the machine paused.
+    // The test decides when the connection counts as dead, independent of pauses of the machine.
     bench.clock.stand()
     const now = () => new Date(bench.clock.now()).toISOString()
-    /** Committed, and not emitted. */
+    /** Committed, but not emitted. */
     const leave = (data: Json) =>
       bench.works.run((work) => {
         const expires_at = new Date(bench.clock.now() + 3_600_000).toISOString()
@@ -334,7 +334,7 @@ describe("position of a subscription", () => {
         let newest = ""
         for (const { ms, tail } of deliveries) {
           const id = idAt(ms, tail)
-          // The service sends nothing again from further back.
+          // The service resends no older messages.
           if (newest !== "" && Number.parseInt(newest.replaceAll("-", "").slice(0, 12), 16) - ms > 10_000) continue
           expect(position.take({ id })).to.equal(!ids.has(id))
           ids.add(id)
@@ -379,7 +379,7 @@ describe("position of a subscription", () => {
       expect(item.take({ id: idAt(999_000, 1) }), "told before it began").to.equal(false)
       expect(item.take({ id: idAt(970_000, 2), silent_since: new Date(980_000).toISOString() })).to.equal(false)
       expect(item.take({ id: idAt(970_000, 3), silent_since: new Date(1_010_000).toISOString() })).to.equal(true)
-      // A step that waited for long tells with the id of its event.
+      // A step after a long wait emits with the id of its event.
       expect(item.take({ id: idAt(400_000, 4) })).to.equal(true)
     }
   })

@@ -1,4 +1,4 @@
-// Properties of what the client decides by itself: when to try again, and where a call goes.
+// Properties of the client's own decisions: retries, and the target of a call.
 import { expect } from "chai"
 import fc from "fast-check"
 import { errorOf, streamOf } from "../../core/client/answer.ts"
@@ -63,7 +63,7 @@ describe("answers of the client", () => {
     expect(await retryAfter("7")).to.equal(7)
     const began = Date.now()
     const reportCount = await retryAfter(new Date(began + 3_600_000).toUTCString())
-    // The date has no milliseconds, and time goes on.
+    // The date has no milliseconds, and time passes.
     expect(reportCount).to.be.within(3_599 - Math.ceil((Date.now() - began) / 1_000), 3_600)
     expect(await retryAfter(new Date(Date.now() - 60_000).toUTCString())).to.equal(0)
     for (const none of ["-5", "soon", "", "0x10", "Infinity"]) expect(await retryAfter(none), none).to.equal(undefined)

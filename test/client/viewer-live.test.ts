@@ -1,4 +1,4 @@
-// Live updates of page viewers: a viewer's token opens public channels of its own organization's endpoints, and no more.
+// Live updates of page viewers. A viewer's token opens only public channels of its own organization's endpoints.
 import { expect } from "chai"
 import { UnitsOfWork } from "#core"
 import { type TestHost, testHost } from "#core/testing"

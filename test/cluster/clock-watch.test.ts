@@ -1,4 +1,4 @@
-// A clock that was ahead and is right again, while the service runs and over a restart.
+// A clock that was ahead and is correct again, in a running service and after a restart.
 import { mkdtemp, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -58,7 +58,7 @@ describe("a clock that was ahead", () => {
     ).body.id
   const nextRun = async (id: string) => (await host.api<Heartbeat>("GET", `/v1/heartbeats/${id}`)).body.next_run_at
   const corrections = () => host.logged.filter((line) => line.includes("the clock was ahead"))
-  /** What happens while the clock is a day ahead: a heartbeat runs, a job is put off, another is enqueued. */
+  /** Events while the clock is a day ahead: a heartbeat runs, a job is postponed, another is enqueued. */
   const dayAhead = async (hourly: string, day: number) => {
     host.clock.set(host.clock.now() + dayMs)
     host.clock.move(10_000)

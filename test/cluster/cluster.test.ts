@@ -1,5 +1,5 @@
-// Several nodes on one replica set: a settled change is dropped everywhere before its work is done, and a node that
-// lost touch neither holds up the others for longer than its lease nor works on afterwards.
+// Several nodes on one replica set. All nodes drop a settled change before its work is done. A disconnected node delays others at
+// most for its lease, and stops working afterwards.
 import { expect } from "chai"
 import { type ClusterInvalidation, createClusterInvalidation } from "../../core/cluster/cluster.ts"
 import { changes, clusterCollections, nodes } from "../../core/cluster/collections.ts"
@@ -22,17 +22,17 @@ import { until } from "../waiting.ts"
 const ids = timeOrderedIds(systemClock)
 const log = createLog("silent")
 const leaseMs = 800
-/** So long that neither a wait for it nor a machine that stalls lets it run out before the test ends. */
+/** Too long to expire before the test ends, even if the machine stalls. */
 const longLeaseMs = 600_000
 
-/** Commits the work as its caller would: done when `afterCommit` is. */
+/** Commits the work like its caller: done after `afterCommit`. */
 async function announce(store: Store, invalidation: CacheInvalidation, key: string, isSettled: boolean): Promise<void> {
   const work = new StagedWork(ids.uuid())
   invalidation.announce(work, "pipelines", key, { settled: isSettled })
   await work.committed(await store.commit(work.commit))
 }
 
-/** A promise and what resolves it. */
+/** A promise and its resolver. */
 function gate(): { open: () => void; opened: Promise<void> } {
   let open = () => {}
   const opened = new Promise<void>((resolve) => {
@@ -41,7 +41,7 @@ function gate(): { open: () => void; opened: Promise<void> } {
   return { open, opened }
 }
 
-/** The clock of a process that is stopped: it stands still and rings nothing until the process goes on. */
+/** The clock of a stopped process: it does not advance, and timers wait until the process resumes. */
 class StoppedClock implements Clock {
   readonly #stoppedAt = systemClock.monotonic()
   #waiting: Set<() => void> | undefined = new Set()
@@ -58,7 +58,7 @@ class StoppedClock implements Clock {
     waiting.add(run)
     return () => void waiting.delete(run)
   }
-  /** What was waited for meanwhile is due at once. */
+  /** Timers that expired in the meantime fire at once. */
   goOn(): void {
     const due = this.#waiting ?? []
     this.#waiting = undefined
@@ -92,7 +92,7 @@ describe("cluster: waiting for a node that renews no more", () => {
     let struckOffAt = 0
     const find = async () => {
       if (time > 0 && renewals === 0) {
-        // Renewed at the end of a reading that takes long.
+        // Renewed at the end of a long reading.
         time += 900
         renewals = 1
         renewedAt = time
@@ -200,7 +200,7 @@ suite("cluster: nodes on one replica set", () => {
     const work = new StagedWork(ids.uuid())
     first.announce(work, "pipelines", "p1", { settled: true })
     const result = await store.commit(work.commit)
-    // A feed begins with the latest commit, which is another one now.
+    // A feed starts with the latest commit; another commit is now the latest.
     await announce(store, first, "p2", false)
     await node(() => {}, { leaseMs: longLeaseMs })
     let over = false
@@ -230,7 +230,7 @@ suite("cluster: nodes on one replica set", () => {
       isFinished = true
     })
     await request.opened
-    // For the one that waits far more than one lease passes, and never a whole one between two renewals.
+    // The waiting node sees much more than one lease pass, but never a whole lease between two renewals.
     for (let moves = 0; moves < 6; moves++) {
       const before = await renewals()
       passed += 400_000

@@ -1,5 +1,5 @@
-// Lists of conversations at the size of a large organization, on each store and channel: a million messages in 50,000
-// conversations, with the leads and opt-outs that stand beside them. Goal: 20 ms a page.
+// Lists of conversations in a large organization, on each store and channel: a million messages in 50,000 conversations, with
+// their leads and opt-outs. Goal: 20 ms per page.
 import type { Channel } from "../../../plugins/people/conversations/channels.ts"
 import { addressOf, fillConversations, fillPeople, numberOf } from "../../plugins/conversations/many.ts"
 import { type BenchOptions, isSelected } from "../options.ts"
@@ -7,7 +7,7 @@ import { filledRows, type Get, type Queries } from "../service/filled.ts"
 import type { Row } from "../table.ts"
 
 const many = { conversations: 50_000, messagesEach: 20 }
-/** Pages of 200 that are passed before pages are read from the middle. */
+/** Pages of 200 before the measured pages in the middle. */
 const deep = 125
 
 export async function* conversationRows(options: BenchOptions): AsyncGenerator<Row> {

@@ -1,4 +1,4 @@
-// What the console asks of a full store, and how long the service takes for it, from outside.
+// Measures the console's requests over a full store, from outside the service.
 import { timestamp } from "#core"
 import { BenchProblem } from "../options.ts"
 import type { ProcessTree } from "../service/cpu.ts"
@@ -14,16 +14,16 @@ export interface QueryBench {
   readonly service: { readonly url: string; readonly tree: ProcessTree }
   readonly key: string
   readonly full: Full
-  /** Rows begin with it. */
+  /** Prefix of the rows. */
   readonly area: string
   readonly wanted: (name: string) => boolean
   readonly note: (text: string) => void
 }
 
-/** What is asked for in each run, and what it is answered. */
+/** One request per run, with its expected answer. */
 interface Question {
   readonly path: (run: number) => string
-  /** Items that are in every answer, at least. */
+  /** Minimum number of items in every answer. */
   readonly least?: number
   readonly status?: number
 }

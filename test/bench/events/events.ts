@@ -1,4 +1,4 @@
-// The console's lists over a full store, and what it costs an event to be found by any piece of it.
+// Measures the console's lists over a full store, and the cost per event of the full-text index.
 import { randomBytes } from "node:crypto"
 import { type Clock, Ids, Leases, Log, Settings, Store, UnitsOfWork } from "#core"
 import { type TestHost, testHost } from "#core/testing"
@@ -40,7 +40,7 @@ async function* rowsOn(area: string, storageUrl: string | undefined, options: Be
     env: {
       ...own,
       MILLRACE_LOG_LEVEL: "error",
-      // Otherwise it would follow while the store is filled, and be counted for less than it costs.
+      // Otherwise the index would follow during the filling, and its measured cost would be too low.
       MILLRACE_PLUGINS_SETTINGS: JSON.stringify({ events: { find_index: false } }),
       ...(storageUrl !== undefined && { MILLRACE_STORAGE_URL: storageUrl }),
     },
@@ -65,7 +65,7 @@ async function* rowsOn(area: string, storageUrl: string | undefined, options: Be
   }
 }
 
-/** Makes the whole index without the rests that a service takes in between. */
+/** Builds the whole index without the pauses of a running service. */
 export async function indexCosts(host: TestHost, events: number): Promise<{ readonly cpuUs: number; readonly bytes: number }> {
   const { payloads_days: payloadsDays } = host.get(Settings).retention
   const builder = new IndexBuilder({

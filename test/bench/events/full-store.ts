@@ -1,5 +1,5 @@
-// A large organization's store, written as the service would leave it, without the events that make it: entries of many
-// pipelines, half of them of one, their counts by the minute, and rows of a dataset.
+// A large organization's store in the service's stored form, without the events behind it: entries of many pipelines (half of one
+// pipeline), their counts by the minute, and rows of a dataset.
 import { Store, timestamp } from "#core"
 import { EntryCollection, type JournalEntry } from "#core/engine"
 import type { TestHost } from "#core/testing"
@@ -14,7 +14,7 @@ import { randomFrom } from "../../random.ts"
 export interface Full {
   readonly events: number
   readonly rows: number
-  /** Unix milliseconds, of the first event. */
+  /** Time of the first event, in Unix milliseconds. */
   readonly began: number
 }
 
@@ -30,7 +30,7 @@ export const emailOf = (n: number) => `ada.${n % emails}@example.com`
 export const orderOf = (n: number) => `A-${n}`
 export const pageOf = (n: number) => `https://shop.example.com/p/${n % pages}`
 export const requestIdOf = (n: number) => `req-${(n * 2_654_435_761 + 7).toString(36)}`
-/** In a few of all events. */
+/** Occurs in a few of all events. */
 export const rareWordOf = (n: number) => `voucher${Math.floor(n / 4)}`
 
 export async function fillStore(host: TestHost, full: Full, note: (text: string) => void): Promise<void> {
@@ -44,7 +44,7 @@ export async function fillStore(host: TestHost, full: Full, note: (text: string)
   await inCommits(full.events, (from, count) => entries(host, ids, full, from, count), note, "events")
 }
 
-/** Calls with the first and the count of each commit, some at once. */
+/** Calls `commit` with the first number and the count of each commit, several in parallel. */
 async function inCommits(
   all: number,
   commit: (from: number, count: number) => Promise<void>,
@@ -74,7 +74,7 @@ async function entries(host: TestHost, ids: readonly string[], { events, began }
   await host.get(Store).commit({ id: `fill ${first}`, writes })
 }
 
-/** Half of all are of the first. */
+/** Half of all events belong to the first pipeline. */
 function pipelineAt(n: number): number {
   return n % 2 === 0 ? 0 : 1 + (((n - 1) / 2) % (pipelines - 1))
 }
@@ -121,7 +121,7 @@ function entryOf(n: number, time: number, pipeline_id: string, pipeline: number,
   } as unknown as JournalEntry
 }
 
-/** Of a day, every pipeline in every minute. */
+/** One day, every pipeline in every minute. */
 async function fillMinutes(host: TestHost, ids: readonly string[]): Promise<void> {
   const organization = host.organization.id
   const last = blockOf(Math.floor(host.clock.now() / 60_000))
@@ -140,7 +140,7 @@ async function fillMinutes(host: TestHost, ids: readonly string[]): Promise<void
   await host.get(Store).commit({ id: "minutes", writes })
 }
 
-/** As events would have written them, by their key. */
+/** Rows in the form of events, by their key. */
 async function fillRows(host: TestHost, { rows, began }: Full, note: (text: string) => void): Promise<void> {
   const organization = host.organization.id
   const values = (n: number) => ({ email: `ada.${n}@example.com`, name: "Ada Lovelace", budget: (n * 7_919) % 100_000, order: orderOf(n) })

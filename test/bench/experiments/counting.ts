@@ -1,5 +1,5 @@
-// The live evidence of an experiment with a million visitors over HTTP, six guardrails and several events each, beside the bare
-// engine on the same segments with the same queries. Goal: two seconds at most.
+// Live evidence of an experiment with a million visitors over HTTP, with six guardrails and several events each. Compared with
+// the bare engine on the same segments and queries. Goal: at most two seconds.
 import { rmSync } from "node:fs"
 import { join } from "node:path"
 import { DuckDBInstance } from "@duckdb/node-api"
@@ -19,7 +19,7 @@ import type { BenchOptions } from "../options.ts"
 import { type Row, rowOf } from "../table.ts"
 
 const visitors = 1_000_000
-/** A view, three vitals, and every other visitor does something more. */
+/** A view, three vitals, and a further action of every other visitor. */
 const eventsEach = 5
 const days = 28
 const dayMs = 86_400_000
@@ -46,7 +46,7 @@ export async function countingRow({ note, runs = 3 }: BenchOptions): Promise<Row
       const began = performance.now()
       const { status, body } = await host.api<{ visitors: number; message?: string }>("GET", path)
       if (status !== 200 || body.visitors < visitors * 0.99) throw new Error(`${path}: ${status} ${body.message ?? body.visitors}`)
-      // The first starts the process that asks.
+      // The first query starts its process.
       if (run > 0) ours.push(performance.now() - began)
     }
     const { live } = await copies.copies()
@@ -103,7 +103,7 @@ async function seal(
     const step = await sealer.advance(live, dataset, [])
     if (step.caughtUp) break
   }
-  // Until nothing is left to merge: what a copy looks like that is not made this minute.
+  // Merges completely, like a copy older than a minute.
   for (;;) {
     const { live } = await copies.copies()
     if (!live || !(await sealer.compact(live))) return

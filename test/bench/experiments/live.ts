@@ -1,5 +1,4 @@
-// What live evidence claims, by a thousand simulated experiments of known truth that are looked at every day; and what it
-// costs to count a million visitors.
+// Error rates of live evidence in a thousand simulated experiments with daily looks, and the cost of counting a million visitors.
 import { errorsOf, plannedTest, quantileMissed, type Truth } from "../../plugins/experiments/simulated-experiments.ts"
 import { type BenchOptions, isSelected } from "../options.ts"
 import { type Row, rowOf } from "../table.ts"
@@ -17,7 +16,7 @@ const truths: Readonly<Record<string, Truth>> = {
   "better-thompson": { days: 21, visitorsPerDay: 400, rates: [0.05, 0.08], thompson: true },
 }
 
-/** Percent of the experiments that were wrong on some day, beside what is allowed. */
+/** Percent of experiments with an error on any day, next to the allowed percentage. */
 export async function* liveRows(options: BenchOptions): AsyncGenerator<Row> {
   const { note } = options
   for (const [name, truth] of Object.entries(truths)) {
@@ -28,7 +27,7 @@ export async function* liveRows(options: BenchOptions): AsyncGenerator<Row> {
     const text = `told apart ${(100 * errors.verdict).toFixed(1)} %, by a test a day ${(100 * errors.naiveVerdict).toFixed(1)} %; mean days ${errors.meanDays.toFixed(1)}`
     yield rowOf(`${row}/wrong-verdict`, "%", [100 * errors.wrongVerdict], "allowed", [5], text)
     yield rowOf(`${row}/difference-missed`, "%", [100 * errors.differenceMissed], "allowed", [5])
-    // Of any of the variants, each of which may miss with this chance.
+    // A miss of any variant; each variant may miss with this probability.
     yield rowOf(`${row}/rate-missed`, "%", [100 * errors.rateMissed], "allowed", [5 * truth.rates.length])
     yield rowOf(`${row}/ratio-alarm`, "%", [100 * errors.ratioAlarm], "allowed", [1])
   }

@@ -1,5 +1,5 @@
-// What experiments cost and how well they rank: fitting, the ledger, the report of a million visitors; and, by simulation, how
-// many comparisons chosen pairs save, and how often intervals hold the truth.
+// Costs and ranking quality of experiments: fitting, the ledger, the report of a million visitors. By simulation: the comparisons
+// saved by chosen pairs, and the coverage of intervals.
 import { rmSync } from "node:fs"
 import { Store, UnitsOfWork } from "#core"
 import { type TestHost, testHost } from "#core/testing"
@@ -65,7 +65,7 @@ function fitRow({ note, runs = 20 }: BenchOptions): Row {
   return rowOf(names.fit, "ms", times, "goal", [goals.fit], detail)
 }
 
-/** How well the ranking agrees with the truth after as many rounds, and how many rounds the leader's proof takes. */
+/** Measures the agreement of the ranking with the truth after equal rounds, and the rounds to the leader's proof. */
 function* pairsRows({ note }: BenchOptions): Generator<Row> {
   const [tournaments, variants, rounds, maxRounds] = [100, 6, 60, 600]
   note(`${names.pairs}: ${tournaments} tournaments of ${variants} variants`)
@@ -78,7 +78,7 @@ function* pairsRows({ note }: BenchOptions): Generator<Row> {
       const { order } = play(truth, { maxRounds: rounds, random: randomFrom(1_000 + seed), chosen, playsOn: true })
       return kendall(order.map((key, place) => [-place, truth[Number(key)] ?? 0])) ?? 0
     })
-  // One that is clearly the best: among equals nothing proves a leader, with any pairs.
+  // One clearly best variant: among equals no pairs prove a leader.
   const toLeader = (chosen: boolean): number[] =>
     truths.slice(0, 40).map((truth, seed) => play([3.5, ...truth.slice(1)], { maxRounds, random: randomFrom(2_000 + seed), chosen }).rounds)
   yield rowOf(
@@ -114,7 +114,7 @@ function intervalsRow({ note }: BenchOptions): Row {
 
 async function* serviceRows(options: BenchOptions): AsyncGenerator<Row> {
   const dataDir = benchFolder()
-  // A process a query; nothing seals beside what this file does.
+  // One process per query; only this file seals.
   const settings = { "page-analytics": { idle_ms: 0, deadline_ms: 120_000, memory_mb: 4_096 } }
   const env = {
     MILLRACE_LOG_LEVEL: "warn",
@@ -181,7 +181,7 @@ async function reportRow(host: TestHost, dataDir: string, { note, runs = 5 }: Be
   try {
     const exposure = (index: number): DatasetRow => {
       const row = rowAt(index, count, fixture.dataset.id)
-      // The view of every twentieth visitor is followed by a lead.
+      // Every twentieth view is followed by a lead.
       const session = Math.floor(index / 21) * 20 + Math.min(index % 21, 19)
       const values = {
         ...row.values,

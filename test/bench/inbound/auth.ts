@@ -1,4 +1,4 @@
-// A pipeline for each auth mode, alike but for it, and the requests that it lets in.
+// One pipeline per auth mode, otherwise equal, with accepted requests.
 import { randomBytes } from "node:crypto"
 import { publishPage } from "../pages/page.ts"
 import type { Service } from "../service/service.ts"

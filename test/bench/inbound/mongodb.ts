@@ -1,5 +1,5 @@
-// The full path on MongoDB, the server on the same cores: beside the express echo (goal: 0.4 times its rate), and what an
-// event costs the service itself beside what it costs on the embedded store (goal: 1.2 times at most).
+// The full path on MongoDB, with the server on the same cores. Compared with the express echo (goal: 0.4 times its rate). Also
+// the service's own cost per event, compared with the embedded store (goal: at most 1.2 times).
 import { Contest, type Contestant } from "../contest.ts"
 import { Load } from "../load/load.ts"
 import { type BenchOptions, isSelected } from "../options.ts"

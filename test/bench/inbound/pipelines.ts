@@ -1,10 +1,10 @@
-// The pipelines that are measured: the full one, and each way of leaving something out or adding to it.
+// The measured pipelines: the full one, and its variants with one part less or more.
 import type { RequestSpec } from "../load/load.ts"
 import type { Service } from "../service/service.ts"
 
 export type InboundRequest = Omit<RequestSpec, "prefix">
 
-/** Of the body that is measured with where nothing else is said. */
+/** Default body size. */
 export const leadBytes = 300
 
 export function lead(bytes = leadBytes): RequestSpec["body"] {
@@ -22,7 +22,7 @@ export interface PipelineOptions {
   readonly auth_config?: Readonly<Record<string, unknown>>
   readonly owner_artifact_id?: string
   readonly schema?: boolean
-  /** Its text, or whether there is one. */
+  /** Text of the transform, or true for the default. */
   readonly transform?: boolean | string
   readonly steps?: readonly object[]
   readonly dedupe?: object
@@ -34,18 +34,21 @@ const request_schema = {
   properties: { email: { type: "string", format: "email" }, name: { type: "string" }, budget: { type: "number" } },
 }
 
-/** Names the address as told. */
+/** Writes the address to the given column. */
 export function plainTransform(column: string): string {
   return `function transform(event) { return { ${column}: event.email.trim().toLowerCase(), name: event.name, budget: Number(event.budget) || 0 } }`
 }
 
-/** One row an event: keyed, so that a repeat would show, and of columns that name nobody, so that no lead follows. */
+/** One row per event. The key reveals repeats. The columns name no person, so no lead follows. */
 export const saveStep = { id: "save", type: "dataset.write", dataset_slug: "customers", key: "customer" }
 
-/** A row that names a person, whose lead follows. */
+/** A row with a person and thus a lead. */
 export const ofPerson = { transform: plainTransform("email"), steps: [{ ...saveStep, dataset_slug: "leads", key: "email" }] }
 
-/** Verified by HMAC, checked by a schema, transformed, written as a row, stamped and journalled, unless told otherwise. */
+/**
+ * Creates a pipeline. By default an event is verified by HMAC, checked by a schema, transformed, written as a row, stamped and
+ * journalled.
+ */
 export function makePipeline(service: Service, options: PipelineOptions): Promise<Made> {
   const {
     name,
@@ -70,7 +73,7 @@ export function makePipeline(service: Service, options: PipelineOptions): Promis
   })
 }
 
-/** Signed bodies of so many bytes. */
+/** Returns signed bodies of this size. */
 export function signedRequest({ inbound_url, secret = "" }: Made, bodyBytes = leadBytes): InboundRequest {
   return { url: inbound_url, body: lead(bodyBytes), hmac: { header: "x-signature-256", secret } }
 }

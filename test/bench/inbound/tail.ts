@@ -1,5 +1,5 @@
-// How long answers take at a tenth, half and nine tenths of what can be answered, from the median to the longest, beside
-// what a flush of the disk takes: p99 at half load should be twice a flush's and 2 ms more at most.
+// Latency at a tenth, half and nine tenths of the maximum rate, from the median to the maximum, compared with a flush of the
+// disk. Goal at half load: a p99 of at most two flushes' p99 plus 2 ms.
 import { Contest, type Contestant } from "../contest.ts"
 import type { Load } from "../load/load.ts"
 import { type BenchOptions, isSelected } from "../options.ts"
@@ -16,7 +16,7 @@ function rowOfShare(share: string): string {
   return `inbound/full/tail/${share}`
 }
 
-/** `capacity`: events a second that are answered at most. */
+/** `capacity`: maximum answered events per second. */
 export async function* tailRows(options: BenchOptions, load: Load, contestant: Contestant, capacity: number): AsyncGenerator<Row> {
   const { note, seconds, runs = 3, machine } = options
   for (const [share, part] of Object.entries(shares)) {

@@ -1,5 +1,5 @@
-// What one thing more or less costs: each auth mode, with and without a transform, one to ten actions, larger bodies. All
-// of them in one service, taking turns with the peers, each beside the peer that was sent bodies of the same size.
+// The cost of single differences: each auth mode, with and without a transform, one to ten actions, larger bodies. All run in one
+// service and take turns with the peers, each next to the peer with bodies of the same size.
 import { Contest, type Contestant } from "../contest.ts"
 import { Load } from "../load/load.ts"
 import { type BenchOptions, isSelected } from "../options.ts"
@@ -9,7 +9,7 @@ import { median, type Row, rowOf } from "../table.ts"
 import { type AuthMode, authModes, authRequest } from "./auth.ts"
 import { lead, leadBytes, makePipeline, saveStep, signedRequest } from "./pipelines.ts"
 
-/** Rows that one contestant stands for, and how it is made. */
+/** Rows of one contestant, and its creation. */
 interface Variant {
   readonly names: readonly string[]
   readonly bodyBytes: number
@@ -22,7 +22,7 @@ const connections = 64
 function variants(): Variant[] {
   const plain = { bodyBytes: leadBytes, rowsPerEvent: 1 }
   const byAuth = authModes.map((mode: AuthMode): Variant => {
-    // The full pipeline stands for three rows.
+    // The full pipeline serves three rows.
     const also = mode === "hmac_sha256" ? ["inbound/transform/with", "inbound/actions/1"] : []
     return { ...plain, names: [`inbound/auth/${mode}`, ...also], request: (service) => authRequest(service, mode) }
   })
@@ -96,7 +96,7 @@ export async function* variantRows(options: BenchOptions): AsyncGenerator<Row> {
   }
 }
 
-/** Each server's code is compiled by the first of its contestants; the others need a moment for what is their own. */
+/** The first contestant of each server compiles the server's code; the others need little warm-up for their own. */
 function briefly(contestants: readonly Contestant[]): Contestant[] {
   const warmed = new Set<unknown>()
   return contestants.map((contestant) => {

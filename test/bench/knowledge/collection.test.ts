@@ -1,4 +1,4 @@
-// The measure of ranking, on a collection small enough to know its figures.
+// The ranking measure, on a collection small enough to verify by hand.
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"

@@ -1,5 +1,5 @@
-// How well knowledge is ranked, on a test collection in the format of BEIR: corpus.jsonl, queries.jsonl and qrels/test.tsv.
-// Ours beside BM25 as it is usually written: words as they stand, title and text as one.
+// Ranking quality of knowledge on a test collection in BEIR's format: corpus.jsonl, queries.jsonl and qrels/test.tsv. Compared
+// with the usual BM25: unchanged words, title and text as one.
 import { createReadStream } from "node:fs"
 import { join } from "node:path"
 import { createInterface } from "node:readline"
@@ -25,7 +25,7 @@ const deep = 10
 const segmentSize = 4_096
 const titleWeight = 3
 
-/** Mean nDCG@10 over the queries that have judgements. */
+/** Returns the mean nDCG@10 over the judged queries. */
 export async function rankCollection(folder: string): Promise<Ranked> {
   const judged = new Map<string, Map<string, number>>()
   for await (const line of linesOf(join(folder, "qrels/test.tsv"))) {
@@ -69,7 +69,7 @@ export async function rankCollection(folder: string): Promise<Ranked> {
   return { ours: mean(oursOf), plain: mean(plainOf), queries: oursOf.length, documents: ids.length }
 }
 
-/** Of the grades of what was found, in its order, with all grades of the query. */
+/** Grades of the results in order, and all grades of the query. */
 export function ndcg(matches: readonly number[], grades: ReadonlyMap<string, number>): number {
   const gain = (list: readonly number[]) => list.slice(0, deep).reduce((sum, grade, at) => sum + (2 ** grade - 1) / Math.log2(at + 2), 0)
   return gain(matches) / gain([...grades.values()].sort((a, b) => b - a))

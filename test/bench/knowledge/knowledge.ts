@@ -1,5 +1,5 @@
-// Knowledge: how well it is ranked on a public test collection, and how long a page of a search takes among 100,000 items on
-// each store, of short texts and of long ones.
+// Knowledge: ranking quality on a public test collection, and the time of a search page among 100,000 items on each store, for
+// short and long texts.
 import { randomUUID } from "node:crypto"
 import { Log, timestamp, UnitsOfWork } from "#core"
 import type { TestHost } from "#core/testing"
@@ -15,7 +15,7 @@ import { rankCollection } from "./collection.ts"
 const ranking = "knowledge/ndcg-at-10"
 const items = 100_000
 const wordsEach = 150
-/** Words of texts that are long, found by a word of their own: of 20,000 characters about, and of half a million. */
+/** Words of long texts, each found by a unique word: about 20,000 characters, and half a million. */
 const long = { long: 4_000, huge: 100_000 }
 const longEach = 60
 
@@ -49,7 +49,7 @@ export async function* knowledgeRows(options: BenchOptions): AsyncGenerator<Row>
   })
 }
 
-/** As frequent as words are: the second half as often as the first, and so on (Zipf). */
+/** Words with natural frequency: the second is half as frequent as the first, and so on (Zipf). */
 function wordsBy(random: () => number): () => string {
   const ends: number[] = []
   let sum = 0

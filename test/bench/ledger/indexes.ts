@@ -1,4 +1,4 @@
-// What the writing thread spends on a journal entry and on a row, with one index after the other.
+// Cost of a journal entry and of a row in the writing thread, adding one index after another.
 import { readdirSync, readFileSync, rmSync } from "node:fs"
 import { join } from "node:path"
 import type { CollectionSpec } from "../../../core/contract/collection.ts"
@@ -13,7 +13,7 @@ import { eventOf } from "../storage/event-commit.ts"
 
 interface Variant {
   readonly name: string
-  /** The variant that has one index less; absent of the first. */
+  /** The variant with one index less; absent for the first. */
   readonly base?: string
   readonly spec: CollectionSpec
 }
@@ -26,7 +26,7 @@ function variants(): Variant[] {
   return [...variantsOf("entry", EntryCollection), ...variantsOf("row", RowsCollection)]
 }
 
-/** Without an index, with one more each time, and with the expiry, where there is one. */
+/** Variants without an index, with one more each time, and with the expiry, if any. */
 function variantsOf(document: string, spec: CollectionSpec): Variant[] {
   const { expires, ...lasting } = spec
   const all: Variant[] = [{ name: document, spec: { ...lasting, indexes: [] } }]
@@ -41,7 +41,7 @@ function variantsOf(document: string, spec: CollectionSpec): Variant[] {
 }
 
 export interface IndexCost extends Omit<Variant, "spec"> {
-  /** CPU microseconds a document of the writing thread, of each run. */
+  /** CPU microseconds of the writing thread per document, one figure per run. */
   readonly us: number[]
 }
 
@@ -59,7 +59,7 @@ export async function indexCosts(): Promise<IndexCost[]> {
       for (const { store, spec, us } of run % 2 === 0 ? all : all.toReversed()) {
         const before = writerUs()
         await commitAll(store, spec)
-        // The first warms up.
+        // The first run is warm-up.
         if (run > 0) us.push((writerUs() - before) / commits)
       }
     }
@@ -76,13 +76,13 @@ async function commitAll(store: StartedStore, spec: CollectionSpec): Promise<voi
   }
 }
 
-/** The write that an event makes to the collection. */
+/** Returns an event's write to the collection. */
 function oneOf(spec: CollectionSpec): Commit {
   const { id, writes } = eventOf()
   return { id, writes: writes.flatMap((write) => (write.collection.name === spec.name ? [{ ...write, collection: spec }] : [])) }
 }
 
-/** Of all writing threads, of which one is at work. */
+/** Sums all writing threads; only one of them is active. */
 function writerUs(): number {
   let microseconds = 0
   for (const thread of readdirSync("/proc/self/task")) {

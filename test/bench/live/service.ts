@@ -1,4 +1,4 @@
-// The service under test, in a process of its own: broadcasts to one channel when asked, through a commit as pipelines do.
+// The service under test, in a separate process. On request it broadcasts to one channel, through a commit as pipelines do.
 import { rmSync } from "node:fs"
 import { Live, UnitsOfWork } from "#core"
 import { testHost } from "#core/testing"

@@ -1,5 +1,5 @@
-// Subscribers in a process of their own: opens so many sockets (WebSocket only), reports when all have joined, and for each
-// broadcast how long it took to reach each of them. The clock is the machine's monotonic one, which processes share.
+// Subscribers in a separate process. Opens the sockets (WebSocket only), reports when all have joined, and reports each socket's
+// delay of each broadcast. Processes share the machine's monotonic clock.
 import { io } from "socket.io-client"
 
 interface Start {

@@ -1,9 +1,9 @@
-// What requests carry, all of it ASCII: leads of a size with an email each, or what a page's beacon sends. Pure.
+// Request bodies in ASCII: leads of a given size with one email each, or batches of a page's beacon. Pure.
 
 export type BodySpec =
-  /** `artifact`: a page that the body's envelope names. */
+  /** `artifact`: page in the body's envelope. */
   | { readonly kind: "lead"; readonly bytes: number; readonly artifact?: string }
-  /** So many events of one visitor. */
+  /** A batch of one visitor's events. */
   | { readonly kind: "batch"; readonly events: number; readonly artifact: string }
 
 export interface Made {
@@ -11,7 +11,7 @@ export interface Made {
   readonly headers: Readonly<Record<string, string>>
 }
 
-/** `name` is of this body alone. */
+/** `name` is unique to this body. */
 export function bodyOf(spec: BodySpec, name: string, index: number): Made {
   return spec.kind === "lead"
     ? { body: leadOf(`${name}@example.com`, spec.bytes, spec.artifact), headers: {} }
@@ -46,7 +46,7 @@ function batchOf(name: string, count: number, artifact: string): string {
   return JSON.stringify({ _envelope: { artifact_id: artifact, page_url: "https://acme.test/p/bench", utm_source: "newsletter" }, events })
 }
 
-/** Visitors are told apart by address and agent. */
+/** Visitors are distinguished by address and user agent. */
 function browserOf(visitor: number): string {
   return `Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/126.0.${visitor}.0 Safari/537.36`
 }

@@ -1,6 +1,5 @@
-// The load generator, a process of its own: autocannon over keep-alive connections, one request at a time on each. It is
-// told what to prepare, and then to send it; no request is cut off when the time is over, so what was answered is all
-// that was taken.
+// The load generator, a separate process: autocannon over keep-alive connections, one request at a time on each. It first
+// prepares requests, then sends them. No request is aborted at the end, so all received requests are answered.
 import autocannon from "autocannon"
 import { type RequestPool as Pool, RequestPool, type RequestSpec } from "./requests.ts"
 
@@ -10,31 +9,31 @@ export interface RunSpec {
   readonly url: string
   readonly connections: number
   readonly seconds: number
-  /** Requests a second, evenly; absent: as many as are answered. */
+  /** Evenly spaced requests per second; absent: the maximum rate. */
   readonly perSecond?: number
-  /** Send what is prepared again once all of it is sent; otherwise the run ends. */
+  /** Send the prepared requests again once all are sent; otherwise the run ends. */
   readonly repeat: boolean
 }
 
 export interface Measured {
-  /** Answers of status 2xx a second, of the measured time. */
+  /** 2xx answers per second of the measured time. */
   readonly perSecond: number
-  /** Milliseconds from when a request was due to its answer. */
+  /** Milliseconds from a request's due time to its answer. */
   readonly p50: number
   readonly p90: number
   readonly p99: number
   readonly p999: number
   readonly max: number
-  /** Of the whole run, its beginning and end included. */
+  /** Counts of the whole run, its beginning and end included. */
   readonly ok: number
   readonly other: number
-  /** How many of them were answered how, such as `429: 12`. */
+  /** Other answers by status, such as `429: 12`. */
   readonly others: string
-  /** CPU microseconds that an answer cost this process. */
+  /** CPU microseconds of this process per answer. */
   readonly generator_us: number
 }
 
-/** What autocannon's client has and its types do not say. */
+/** Members of autocannon's client that its types lack. */
 interface OpenClient extends autocannon.Client {
   getRequestBuffer(): Buffer
   destroy(): void
@@ -44,13 +43,13 @@ interface OpenClient extends autocannon.Client {
   rate?: number
   reqsMadeThisSecond: number
   paused?: boolean
-  /** Milliseconds between when its request was due and when it was sent. */
+  /** Milliseconds between a request's due time and its sending. */
   lag?: number
 }
 
-/** Connections are made and buffers grow before anything is measured. */
+/** Time for connections and buffers before the measurement. */
 const settleMs = 500
-/** An answer that takes longer counts as none. */
+/** A slower answer does not count. */
 const timeoutS = 20
 
 let pool: Pool | undefined
@@ -127,7 +126,7 @@ async function run({ url, connections, seconds, perSecond, repeat }: RunSpec): P
   instance.on("start", () => {
     began = performance.now() + settleMs
     if (perSecond !== undefined) {
-      // Each sends once by itself; from then on when it is told to.
+      // Each sends once by itself, and later only on request.
       for (const client of clients) Object.assign(client, { rate: 1, reqsMadeThisSecond: 1 })
     }
     setTimeout(() => {

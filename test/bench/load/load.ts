@@ -1,5 +1,5 @@
-// The load generator as the bench sees it: a process of its own that lives as long as the suites, so that its code is
-// compiled and its cost the same for everyone it measures.
+// The bench's handle of the load generator. Its process lives as long as the suites, so its code is compiled and its cost is
+// equal for all servers.
 import { type ChildProcess, fork } from "node:child_process"
 import { join } from "node:path"
 import { readMessage } from "../children.ts"
@@ -16,7 +16,7 @@ export class Load {
     this.#process = fork(join(import.meta.dirname, "generator.ts"), { stdio: "inherit" })
   }
 
-  /** How many were made: fewer than asked for where they would take too much memory. */
+  /** Returns the number of prepared requests. It may be lower than `count` because of memory. */
   async prepare(spec: RequestSpec, count: number): Promise<number> {
     return (await this.#ask<{ prepared: number }>({ prepare: spec, count: Math.ceil(count) })).prepared
   }

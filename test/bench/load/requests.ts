@@ -1,22 +1,22 @@
-// Requests as bytes, made and signed before any clock runs: one buffer for all of them, so that sending one costs the
-// generator a view into it, and thousands of them cost its garbage collector nothing.
+// Requests as bytes, created and signed before the measurement. All are in one buffer, so sending one costs only a view, and
+// thousands cost the garbage collector nothing.
 import { createHmac } from "node:crypto"
 import { type BodySpec, bodyOf } from "./bodies.ts"
 
 export interface RequestSpec {
   readonly url: string
   readonly body: BodySpec
-  /** What no two runs have in common: emails and ids begin with it. */
+  /** Prefix of emails and ids, unique to each run. */
   readonly prefix: string
-  /** The same for every request, beside the content type. */
+  /** Headers of every request, in addition to the content type. */
   readonly headers?: Readonly<Record<string, string>>
-  /** A header that holds `sha256=` and the HMAC of the body. */
+  /** A header with `sha256=` and the HMAC of the body. */
   readonly hmac?: { readonly header: string; readonly secret: string }
 }
 
-/** Beyond this no more are made; a run that has sent all of them ends early. */
+/** Memory bound of prepared requests. A run that has sent all of them ends early. */
 const maxBytes = 512 << 20
-/** Numbers of requests have more digits later on. */
+/** Later request numbers have more digits. */
 const growth = 256
 
 export class RequestPool {
@@ -41,7 +41,7 @@ export class RequestPool {
     return this.count - this.#next
   }
 
-  /** The next one; restarts after the last. */
+  /** Returns the next request; restarts after the last. */
   take(): Buffer {
     const index = this.#next === this.count ? 0 : this.#next
     this.#next = index + 1

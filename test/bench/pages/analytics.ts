@@ -46,7 +46,7 @@ export async function* analyticsRows(options: BenchOptions): AsyncGenerator<Row>
   const { note, events, runs = 3 } = options
   note(`pages: ${events} events`)
   const dataDir = benchFolder()
-  // A process a query; nothing seals beside what this file does.
+  // One process per query; only this file seals.
   const settings = { "page-analytics": { idle_ms: 0, deadline_ms: 120_000, memory_mb: 4_096 } }
   const host = await testHost({ dataDir, env: { MILLRACE_LOG_LEVEL: "warn", MILLRACE_PLUGINS_SETTINGS: JSON.stringify(settings) } })
   const fixture = await AnalyticsFixture.make(host, dataDir)
@@ -62,7 +62,7 @@ export async function* analyticsRows(options: BenchOptions): AsyncGenerator<Row>
   }
 }
 
-/** Rows follow one another as they do when ten million come in a month. */
+/** Rows have the density of ten million per month. */
 const asMany = 10_000_000
 
 async function ingest(fixture: AnalyticsFixture, count: number, runs: number): Promise<Row> {
@@ -86,7 +86,7 @@ async function timed(count: number, work: () => Promise<void>): Promise<number> 
   return (count * 1_000) / (performance.now() - began)
 }
 
-/** The same rows and columns, appended to a table in memory, value by value. */
+/** Appends the same rows and columns to a table in memory, value by value. */
 async function append(rows: readonly DatasetRow[]): Promise<void> {
   const instance = await DuckDBInstance.create(":memory:")
   const connection = await instance.connect()
@@ -119,7 +119,7 @@ async function drop(fixture: AnalyticsFixture): Promise<void> {
   await fixture.host.get(UnitsOfWork).run((work) => work.in(CopiesCollection, fixture.host.organization.id).remove(live.id))
 }
 
-/** Each run begins on an idle machine: the service has started the process for the next question already, beside nobody's run. */
+/** Each run starts on an idle machine: the service has by then started the process for the next query. */
 const pauseMs = 1_500
 
 type Question = readonly [name: string, sql: string]
@@ -129,7 +129,7 @@ async function* queries(fixture: AnalyticsFixture, count: number, runs: number, 
   const copies = fixture.copies()
   const sealer = fixture.sealer(copies, (index) => rowAt(index, count, fixture.dataset.id), count)
   while (await sealer.compact(await fixture.live())) {
-    // Until nothing is left to merge: what a copy looks like that is not made this minute.
+    // Merges completely, like a copy older than a minute.
   }
   const segments = await copies.segments(await fixture.live())
   const instance = await DuckDBInstance.create(":memory:", { threads: "2" })

@@ -1,5 +1,5 @@
-// What page analytics costs on arrival: batches as beacons send them, from two thousand visitors, each event checked,
-// written as a row and journalled before the answer; beside the express echo with the same bodies. And the beacon's size.
+// Cost of page analytics on arrival: batches in the form of beacons from two thousand visitors. Each event is checked, written as
+// a row and journalled before the answer. Compared with the express echo and the same bodies. Also the beacon's size.
 import { gzipSync } from "node:zlib"
 import { beacon } from "../../../plugins/pages/page-events/beacon/scripts.generated.ts"
 import { Contest } from "../contest.ts"
@@ -15,7 +15,7 @@ const events = 10
 const collectName = `pages/collect/c${connections}`
 const sizeName = "pages/beacon/size"
 const allowedBytes = 2_048
-/** All of them come from one address. */
+/** All requests come from one address. */
 const unlimited = { address_per_minute: 10_000_000, organization_per_minute: 10_000_000 }
 
 export async function* collectRows(options: BenchOptions): AsyncGenerator<Row> {

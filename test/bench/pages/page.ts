@@ -3,7 +3,7 @@ import type { Service } from "../service/service.ts"
 
 export interface PublishedPage {
   readonly id: string
-  /** Where its beacon sends events. */
+  /** Target URL of its beacon's events. */
   readonly events_url: string
 }
 

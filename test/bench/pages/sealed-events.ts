@@ -1,4 +1,4 @@
-// The columnar copy of page events, made of events that nobody stored: for benchmarks of what reads it.
+// A columnar copy of page events from synthetic, unstored events, for benchmarks of its readers.
 import { join } from "node:path"
 import { Clock, Ids, Store, UnitsOfWork } from "#core"
 import type { TestHost } from "#core/testing"
@@ -11,7 +11,7 @@ import { SegmentEngine } from "../../../plugins/pages/page-analytics/sealing/seg
 import { SegmentFiles } from "../../../plugins/pages/page-analytics/segments/segment-files.ts"
 import { firstAt, timeOf } from "./synthetic-events.ts"
 
-/** The service's own parts, fed with events that are made up as they are read. */
+/** The service's own parts with synthetic events as input. */
 export class AnalyticsFixture {
   readonly host: TestHost
   readonly engine = new SegmentEngine()
@@ -61,7 +61,7 @@ export class AnalyticsFixture {
   }
 }
 
-/** The copy of these rows from nothing; returns when its last segment is committed. */
+/** Builds a copy of these rows. Returns after the commit of its last segment. */
 export async function seal(
   fixture: AnalyticsFixture,
   rowAtIndex: (index: number) => DatasetRow,

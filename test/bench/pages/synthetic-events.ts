@@ -15,7 +15,7 @@ const countries = ["DE", "FR", "US", "GB", "AT", "CH", "NL"]
 const vitals = ["LCP", "INP", "CLS"]
 const pages = Array.from({ length: 50 }, (_, n) => derivedUuid("bench-page", String(n)))
 
-/** A number in [0, 1) that follows from two. */
+/** Returns a number in [0, 1), derived from two numbers. */
 function chance(seed: number, salt: number): number {
   let x = Math.imul(seed ^ (salt * 0x9e3779b1), 0x85ebca6b)
   x = Math.imul(x ^ (x >>> 13), 0xc2b2ae35)
@@ -67,7 +67,7 @@ export function rowAt(index: number, count: number, datasetId: string): Row {
   }
 }
 
-/** The first of a session is its page view, the last perhaps its lead. */
+/** A session starts with its page view. Its last event may be a lead. */
 function kindOf(index: number, session: number): Record<string, Json> {
   const place = index % perSession
   if (place === 0) return { event: "pageview" }

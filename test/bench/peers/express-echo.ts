@@ -1,4 +1,4 @@
-// The peer: a bare express 5 that parses JSON and sends it back. Keeps nothing.
+// A peer: a bare express 5 server that parses JSON and sends it back. Stores no data.
 import type { AddressInfo } from "node:net"
 import express from "express"
 

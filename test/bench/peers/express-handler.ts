@@ -1,5 +1,5 @@
-// The peer that does the same work: what one would write by hand with express 5 for one form. Verifies the HMAC of the raw
-// body, validates with ajv, and keeps the lead and a log entry in one transaction, flushed before the answer.
+// A peer with the same work: a typical handwritten express 5 handler for one form. Verifies the HMAC of the raw body, validates
+// with ajv, and stores the lead and a log entry in one transaction, flushed before the answer.
 import { createHmac, randomUUID, timingSafeEqual } from "node:crypto"
 import type { AddressInfo } from "node:net"
 import { join } from "node:path"

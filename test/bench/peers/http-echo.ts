@@ -1,4 +1,4 @@
-// The other peer: a bare node:http server that parses JSON and sends it back. Keeps nothing.
+// A peer: a bare node:http server that parses JSON and sends it back. Stores no data.
 import { createServer } from "node:http"
 import type { AddressInfo } from "node:net"
 

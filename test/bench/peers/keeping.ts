@@ -1,4 +1,4 @@
-// Peers that keep what they answer: the handler written by hand, and PocketBase where its binary is at hand.
+// Peers that store their requests: the handwritten handler, and PocketBase if its binary is available.
 import { type ChildProcess, spawn } from "node:child_process"
 import { randomBytes } from "node:crypto"
 import { rmSync } from "node:fs"
@@ -20,7 +20,7 @@ export interface KeepingPeer {
   stop(): Promise<void>
 }
 
-/** Rows and log entries of a peer's own database, counted from outside. */
+/** Counts rows and log entries of a peer's own database from outside. */
 function keeperOf(pid: number, file: string, tables: { readonly rows: string; readonly entries: string | undefined }): Keeper {
   return {
     tree: processTree(pid),
@@ -49,17 +49,17 @@ export async function startHandler(body: RequestSpec["body"]): Promise<KeepingPe
   return { name: handler, contestant: { name: handler, request, keeps }, stop: () => stopped(running, folder) }
 }
 
-/** Names the binary; without it PocketBase is left out. */
+/** Path of the binary. Without it PocketBase is left out. */
 export const pocketBaseVariable = "BENCH_POCKETBASE"
 const pocketBase = "PocketBase"
 
 const startMs = 30_000
 
-/** A collection that anybody may create records in, with the fields of a lead and a unique email. */
+/** Creates a collection with public record creation, a lead's fields and a unique email. */
 export async function startPocketBase(binary: string, body: RequestSpec["body"]): Promise<KeepingPeer> {
   const folder = benchFolder()
   const [email, password] = ["bench@example.com", randomBytes(12).toString("hex")]
-  // What it notes of its collections lies beside its data.
+  // Its migrations are beside its data.
   const data = ["--dir", join(folder, "data")]
   await finished(spawn(binary, ["superuser", "upsert", email, password, ...data], { stdio: "ignore" }))
   const base = `http://127.0.0.1:${await freePort()}`

@@ -1,5 +1,5 @@
-// Node-RED as a peer, doing the same work: HTTP in, a function, a line appended to a file, a response. Installed into a
-// temporary folder with npm, and removed with it.
+// Node-RED as a peer with the same work: HTTP in, a function, a line appended to a file, a response. npm installs it into a
+// temporary folder that is removed at the end.
 import { type ChildProcess, execFile, spawn } from "node:child_process"
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
@@ -12,7 +12,7 @@ import { BenchProblem } from "../options.ts"
 export interface NodeRed {
   readonly version: string
   readonly url: string
-  /** Lines that it has appended. */
+  /** Returns the number of appended lines. */
   lines(): number
   stop(): Promise<void>
 }
@@ -20,7 +20,7 @@ export interface NodeRed {
 const installMs = 300_000
 const startMs = 60_000
 
-/** Throws with what to do where it cannot be installed or does not start. */
+/** Throws with a remedy if the installation or the start fails. */
 export async function startNodeRed(): Promise<NodeRed> {
   const folder = benchFolder()
   const remove = () => rmSync(folder, { recursive: true, force: true })
@@ -77,13 +77,13 @@ async function install(folder: string): Promise<void> {
   }
 }
 
-/** A flow without sidebars, editors or logs: only the work. */
+/** Settings without sidebars, editors or logs: only the work. */
 function settings(port: number): string {
   const fixed = { uiPort: port, uiHost: "127.0.0.1", flowFile: "flows.json", httpAdminRoot: false, credentialSecret: false }
   return `module.exports = ${JSON.stringify({ ...fixed, logging: { console: { level: "warn" } } })}`
 }
 
-/** The function does what the transform of the measured pipeline does. */
+/** The function equals the transform of the measured pipeline. */
 function flow(output: string): object[] {
   const func = `const event = msg.payload
 const lead = { email: event.email.trim().toLowerCase(), name: event.name, budget: Number(event.budget) || 0 }

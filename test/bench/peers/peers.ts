@@ -1,5 +1,4 @@
-// The servers beside which an event is measured, in processes of their own: they parse the body, send it back and keep
-// nothing.
+// Peer servers in separate processes: they parse the body and send it back without storing it.
 import type { ChildProcess } from "node:child_process"
 import { child, readMessage } from "../children.ts"
 

@@ -1,4 +1,4 @@
-// Pipelines to measure with: ten steps each, and a schema and a transform that no other has.
+// Pipelines to measure: ten steps each, with a unique schema and transform.
 import { mkdirSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 
@@ -12,10 +12,10 @@ export function writeDocuments(folder: string, count: number): string[] {
   })
 }
 
-/** The variable that holds the secret of all of them. */
+/** Variable with their common secret. */
 export const secretVariable = "BENCH_PIPELINE_SECRET"
 
-/** An event that fits the schema of a document. */
+/** Returns an event that matches a document's schema. */
 export function eventFor(index: number): object {
   return { email: `ada-${index}@example.com`, n0: index + 20, [`n${index}`]: index + 20 }
 }

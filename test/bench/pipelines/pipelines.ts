@@ -1,5 +1,5 @@
-// What many pipelines cost: 1,000 documents of 10 steps validated in one process, loaded by a service at its start, and
-// what each holds in memory between two events.
+// Cost of many pipelines: 1,000 documents of 10 steps, validated in one process and loaded by a service at its start. Also each
+// pipeline's memory while idle.
 import { randomBytes } from "node:crypto"
 import { mkdtempSync, rmSync } from "node:fs"
 import { join, resolve } from "node:path"
@@ -18,7 +18,7 @@ export interface PipelinesBenchOptions {
 /** Seconds, and kilobytes of memory. */
 const goals = { validate: 5, start: 10, idle: 30 }
 const count = 1_000
-/** Used before memory is weighed for the first time, so that what all pipelines share is in it. */
+/** Pipelines used before the first memory measurement, so it includes their shared memory. */
 const warmUp = 200
 const root = resolve(import.meta.dirname, "../../..")
 const names = { validate: "pipelines/validate", first: "pipelines/first-start", again: "pipelines/start", idle: "pipelines/idle" }
@@ -54,7 +54,7 @@ async function validated(files: readonly string[], runs: number): Promise<Row> {
   return rowOf(names.validate, `s for ${count} documents`, seconds, "goal", [goals.validate])
 }
 
-/** Each run is a service that finds its pipelines new, and then one that has them already. */
+/** Each run starts a service with new pipelines, then one with known pipelines. */
 async function started(folder: string, runs: number): Promise<Row[]> {
   const first: number[] = []
   const again: number[] = []
@@ -83,7 +83,7 @@ async function started(folder: string, runs: number): Promise<Row[]> {
 
 type Weigh = (from: number, to: number) => Promise<number>
 
-/** Seconds from the start of its process until it listened. */
+/** Returns seconds from the process start until it listened. */
 async function startService(env: Record<string, string>, use?: (weigh: Weigh) => Promise<void>): Promise<number> {
   const service = child("pipelines/service.ts", env)
   try {

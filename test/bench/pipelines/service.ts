@@ -1,5 +1,4 @@
-// A service with a folder full of pipelines, in a process of its own: says how long it took to start, and then what it
-// holds in memory once pipelines have been in use.
+// A service with many pipelines in a separate process. Reports the time of its start, and its memory after pipelines were used.
 import { setTimeout as pause } from "node:timers/promises"
 import { setFlagsFromString } from "node:v8"
 import { runInNewContext } from "node:vm"
@@ -16,7 +15,7 @@ const host = await testHost({
   capture: true,
   env: { MILLRACE_LOG_LEVEL: "error", MILLRACE_PIPELINES_PATHS: process.env["BENCH_PIPELINES"] ?? "" },
 })
-// Since the process was started.
+// Since the start of the process.
 process.send?.({ ready_ms: performance.now() })
 host.outgoing.fixtures.push(() => ({ status: 200, headers: {}, body: "" }))
 
@@ -30,13 +29,13 @@ process.on("disconnect", () => {
     .finally(() => process.exit(0))
 })
 
-/** One event through each pipeline of a range; then what the process holds when nothing is left to do. */
+/** Sends one event through each pipeline of a range. Returns the process's memory when idle again. */
 async function useAndWeigh(from: number, to: number): Promise<number> {
   for (let index = from; index < to; index++) {
     const pipeline = await host.invoke<{ inbound_url: string }>("event_pipelines.get", { slug: `pipeline-${index}` })
     const send = () => host.send(pipeline, eventFor(index), { secret: process.env[secretVariable] ?? "" })
     let { status } = await send()
-    // A machine that is busy with other things starves the sandbox, and then an event is to be sent again.
+    // A busy machine may starve the sandbox. The event must then be sent again.
     for (let tries = 0; status === 503 && tries < 5; tries++) {
       await pause(1_000)
       status = (await send()).status

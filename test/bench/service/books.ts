@@ -1,4 +1,4 @@
-// What the service has kept, counted in its store from outside: journal entries and rows.
+// Counts the service's journal entries and rows in its store from outside.
 import { DatabaseSync } from "node:sqlite"
 import { MongoClient } from "mongodb"
 import { EntryCollection } from "../../../core/pipeline/journal/collections.ts"
@@ -9,7 +9,7 @@ export interface Books {
   readonly rows: number
 }
 
-/** A second reader of the file; the service goes on. */
+/** Opens the file as a second reader while the service runs. */
 export async function sqliteBooks(file: string): Promise<Books> {
   const database = new DatabaseSync(file, { readOnly: true })
   try {

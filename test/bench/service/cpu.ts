@@ -1,12 +1,12 @@
-// What a process and those that it started have used, as Linux counts it.
+// CPU and memory of a process and its children, as counted by Linux.
 import { readdirSync, readFileSync } from "node:fs"
 
 export interface ProcessTree {
-  /** CPU microseconds so far, of the process and its children; counted in hundredths of a second. */
+  /** CPU microseconds so far of the process and its children, counted in hundredths of a second. */
   cpuUs(): number
-  /** The same, by name of thread, nanoseconds fine; threads that have ended are not in it. */
+  /** The same by thread name, with nanosecond precision. Excludes ended threads. */
   threadsUs(): Map<string, number>
-  /** Memory of its own that is not backed by files. */
+  /** Its own memory without file-backed pages. */
   residentMb(): number
 }
 
@@ -36,7 +36,7 @@ function members(pid: number): number[] {
 }
 
 function cpuOf(pid: number): number {
-  // What follows the name, which may hold anything, in brackets.
+  // Fields after the name. The name is in brackets and may contain any character.
   const stat = read(`/proc/${pid}/stat`)
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ")
   return ((Number(fields[11] ?? 0) + Number(fields[12] ?? 0)) * 1e6) / ticksPerSecond
@@ -53,7 +53,7 @@ function residentOf(pid: number): number {
   return Number(/^RssAnon:\s+(\d+) kB/m.exec(read(`/proc/${pid}/status`))?.[1] ?? 0) / 1_024
 }
 
-/** Empty where the process has ended meanwhile. */
+/** Returns "" if the process has ended. */
 function read(file: string): string {
   try {
     return readFileSync(file, "utf8")

@@ -1,4 +1,4 @@
-// A service that was filled beforehand and is asked one thing after the other, on each store: how long it takes to answer.
+// Measures single requests to a service with prepared data, on each store.
 import { randomBytes } from "node:crypto"
 import { type TestHost, testHost } from "#core/testing"
 import { benchFolder } from "../machine.ts"
@@ -9,11 +9,11 @@ import { startService } from "./service.ts"
 
 export type Get = <T>(path: string) => Promise<T>
 
-/** By the end of the row's name: asks once, `place` times after the first. */
+/** By the end of the row's name. Sends one request; `place` counts the requests after the first. */
 export type Queries = Readonly<Record<string, (place: number) => Promise<unknown>>>
 
 interface Filled {
-  /** What the rows' names begin with. */
+  /** Prefix of the row names. */
   readonly area: string
   readonly allowedMs: number
   fill(host: TestHost, store: string): Promise<void>

@@ -1,4 +1,4 @@
-// Reads a CPU profile: where the time of a thread went, by function of our own and by kind of everything else.
+// Reads a CPU profile: time of a thread by our own functions and by kind of everything else.
 import { readFileSync } from "node:fs"
 import { relative } from "node:path"
 import { fileURLToPath } from "node:url"
@@ -13,18 +13,21 @@ interface Profile {
 interface CallFrame {
   readonly functionName: string
   readonly url: string
-  /** From 0. */
+  /** Counted from 0. */
   readonly lineNumber: number
 }
 
 export interface ThreadTime {
-  /** Microseconds that were sampled, idle ones included. */
+  /** Sampled microseconds, idle time included. */
   readonly total: number
-  /** Microseconds by kind, without what the profiler took itself: `ours`, `node`, packages by name, `(garbage collector)`, `(program)`, `(idle)`. */
+  /**
+   * Microseconds by kind, without the profiler's own: `ours`, `node`, packages by name, `(garbage collector)`, `(program)`,
+   * `(idle)`.
+   */
   readonly kinds: ReadonlyMap<string, number>
   /** Self time of our own functions, hottest first. */
   readonly ours: readonly SelfTime[]
-  /** Of Node's own. */
+  /** Self time of Node's functions. */
   readonly node: readonly SelfTime[]
 }
 

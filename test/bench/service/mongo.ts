@@ -1,5 +1,5 @@
-// A real MongoDB beside the service, on the same cores and the same disk: a replica set of one member, from
-// MONGOMS_SYSTEM_BINARY, a `mongod` on PATH, or the project's own tool that fetches one.
+// A real MongoDB on the same cores and disk as the service: a replica set of one member, from MONGOMS_SYSTEM_BINARY, a `mongod`
+// on PATH, or the project's own download tool.
 import { execFileSync } from "node:child_process"
 import { accessSync, constants, rmSync } from "node:fs"
 import { delimiter, join } from "node:path"
@@ -12,7 +12,7 @@ export interface Mongo {
   stop(): Promise<void>
 }
 
-/** undefined where there is no server to be had. */
+/** Returns undefined if no server is available. */
 export async function startMongo(): Promise<Mongo | undefined> {
   const systemBinary = findBinary()
   if (systemBinary === undefined) return undefined

@@ -1,5 +1,5 @@
-// Loaded before the service, in each of its threads: SIGUSR2 begins a CPU profile of all threads, the next one ends it and
-// has each thread write its own into the folder that BENCH_PROFILES names. A file NAME.begun says that a thread is at it.
+// Loaded before the service, in each of its threads. SIGUSR2 starts a CPU profile of all threads; the next SIGUSR2 ends it. Each
+// thread writes its profile into the folder in BENCH_PROFILES. A file NAME.begun marks a running profile of a thread.
 import { writeFileSync } from "node:fs"
 import { Session } from "node:inspector"
 import { join } from "node:path"

@@ -1,5 +1,5 @@
-// The service under test as an operator runs it: `core/start.js` in production, with default settings, in a process of its
-// own; its data on the project's own disk. What it costs and what it kept is read from outside.
+// The service under test as an operator runs it: `core/start.js` in production mode with default settings, in a separate process,
+// with data on the project's own disk. Its cost and its stored data are read from outside.
 import { spawn } from "node:child_process"
 import { randomBytes } from "node:crypto"
 import { once } from "node:events"
@@ -13,10 +13,10 @@ import { type Books, mongoBooks, sqliteBooks } from "./books.ts"
 import { type ProcessTree, processTree } from "./cpu.ts"
 
 export interface ServiceOptions {
-  /** MongoDB; absent: the embedded store. */
+  /** MongoDB URL; absent: the embedded store. */
   readonly storageUrl?: string
   readonly env?: Readonly<Record<string, string>>
-  /** Modules of the bench that are loaded before the service, in its threads too. */
+  /** Modules of the bench loaded before the service and in its threads. */
   readonly preload?: readonly string[]
 }
 
@@ -24,13 +24,13 @@ export interface Service {
   readonly url: string
   readonly pid: number
   readonly tree: ProcessTree
-  /** Calls with the admin key; throws on anything but 2xx. */
+  /** Calls the API with the admin key. Throws on any status other than 2xx. */
   api<T = Record<string, unknown>>(method: string, path: string, body?: unknown): Promise<T>
-  /** The text of /metrics. */
+  /** Returns the text of /metrics. */
   metrics(): Promise<string>
-  /** What is on disk now, counted by another process than the service. */
+  /** Counts the data on disk from another process. */
   books(): Promise<Books>
-  /** What became of events that were not accepted, one of each kind a pipeline. */
+  /** Returns the causes of rejected events, one of each kind per pipeline. */
   explain(): Promise<string>
   stop(): Promise<void>
 }
@@ -65,7 +65,7 @@ export async function startService({ storageUrl, env = {}, preload = [] }: Servi
     const url = /base address +(http:\/\/\S+)/.exec(greeting)?.[1] ?? ""
     const pid = child.pid ?? 0
     const api: Service["api"] = (method, path, body) => call(url + path, key, method, body)
-    // What it warns of from now on.
+    // Forwards later warnings.
     child.stdout.pipe(process.stderr)
     return {
       url,

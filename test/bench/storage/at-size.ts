@@ -1,5 +1,5 @@
-// What a full store costs: events are sent until it holds so many rows and journal entries, with an eye on the service's
-// memory; then pages are read through the API, and the rate of events is measured in turns with an empty store.
+// Cost of a full store. Sends events until the store has the requested rows and journal entries, and samples the service's
+// memory. Then reads pages through the API, and compares the event rate with an empty store in turns.
 import { statfsSync } from "node:fs"
 import { Contest } from "../contest.ts"
 import { type InboundRequest, makePipeline, signedRequest } from "../inbound/pipelines.ts"
@@ -10,17 +10,17 @@ import { type Row, rowOf } from "../table.ts"
 
 export interface SizeOptions extends Pick<BenchOptions, "seconds" | "runs" | "note"> {
   readonly rows: number
-  /** Of the empty store; the full one is warm. */
+  /** Warm-up of the empty store; the full one is warm. */
   readonly warmSeconds?: number
 }
 
 const connections = 128
 /** Requests prepared at once. */
 const maxAtOnce = 250_000
-/** On disk, with its journal entry, payload, indexes and log; about. */
+/** Approximate bytes on disk, with journal entry, payload, indexes and log. */
 const bytesPerRow = 5_000
 const allowedPageMs = 20
-/** Rows that a read may go through without an index, by default. */
+/** Default bound of rows that a read may scan without an index. */
 const scannable = 100_000
 
 export async function* sizeRows(options: SizeOptions): AsyncGenerator<Row> {
@@ -77,7 +77,7 @@ interface Sample {
   readonly mb: number
 }
 
-/** Sends that many events; how much memory the service held meanwhile. */
+/** Sends the events. Returns samples of the service's memory. */
 async function fill(service: Service, load: Load, request: InboundRequest, { rows, note }: SizeOptions): Promise<Sample[]> {
   const samples: Sample[] = []
   let sentCount = 0
@@ -106,7 +106,7 @@ async function fill(service: Service, load: Load, request: InboundRequest, { row
   return samples
 }
 
-/** The first fifth is warm-up; after that memory should stand still. */
+/** The first fifth is warm-up. Then memory should be constant. */
 function memoryRow(samples: readonly Sample[], rows: number): Row {
   const between = (from: number, to: number) =>
     samples.filter((sample) => sample.rows >= rows * from && sample.rows <= rows * to).map(({ mb }) => mb)
@@ -139,7 +139,7 @@ async function pages(service: Service): Promise<Record<string, string>> {
   }
 }
 
-/** The first one counts rows, up to what may be gone through. */
+/** The first call counts rows up to the scan bound. */
 async function refusalRow(service: Service, rows: number): Promise<Row> {
   const durations: number[] = []
   for (let call = 0; call < 10; call++) {
@@ -158,7 +158,7 @@ async function timesOf(service: Service, path: string): Promise<number[]> {
   for (let call = 0; call < 60; call++) {
     const began = performance.now()
     await service.api("GET", path)
-    // The first ones find code and pages cold.
+    // The first calls have cold code and pages.
     if (call >= 10) durations.push(performance.now() - began)
   }
   return durations

@@ -1,4 +1,4 @@
-// What an inbound event leaves behind, as one commit: a journal entry, a kept payload and a keyed row with a random id.
+// Returns an inbound event's writes as one commit: a journal entry, a stored payload and a keyed row with a random id.
 import { randomBytes, randomUUID } from "node:crypto"
 import type { Document, Json } from "../../../core/contract/collection.ts"
 import type { Commit, NewestWinsWrite } from "../../../core/contract/store.ts"

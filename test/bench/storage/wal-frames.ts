@@ -1,4 +1,4 @@
-// Counts the frames that pass through a write-ahead log, by the header of its index (`mxFrame`, page size).
+// Counts the frames written to a write-ahead log, by the header of its index (`mxFrame`, page size).
 import { closeSync, openSync, readSync } from "node:fs"
 
 export class WalFrames {

@@ -1,5 +1,5 @@
-// Lists of the areas in which people and agents work, each with 100,000 records, and a workstream of 10,000 events read as a
-// whole, on each store. Goals: 20 ms a page, 10 ms the whole of a usual number of parts.
+// Lists of areas for people and agents, each with 100,000 records, and a workstream of 10,000 events read as a whole, on each
+// store. Goals: 20 ms per page, 10 ms for a whole workstream with a usual number of parts.
 import { randomUUID } from "node:crypto"
 import { type Document, Ids, Store, timestamp } from "#core"
 import { StagedWork } from "#core/engine"
@@ -26,7 +26,7 @@ import type { Row } from "../table.ts"
 const many = 100_000
 const perCommit = 500
 const wholeEvents = 10_000
-/** As many as an operator can allow. */
+/** The operator's maximum. */
 const maxHeartbeats = 10_000
 
 export async function* workRows(options: BenchOptions): AsyncGenerator<Row> {
@@ -41,7 +41,7 @@ export async function* workRows(options: BenchOptions): AsyncGenerator<Row> {
   })
 }
 
-/** What is asked for by its id. */
+/** Documents read by id. */
 type ExampleIds = Readonly<Record<"heartbeat" | "item" | "thread" | "run" | "assignment", string>>
 
 async function fill(host: TestHost, note: (what: string) => void): Promise<ExampleIds> {
@@ -79,7 +79,7 @@ async function fill(host: TestHost, note: (what: string) => void): Promise<Examp
     ...{ slug: `t-${n}`, title: `Template ${n}`, description: "", autonomy_mode: "supervised", escalation_budget_per_day: 10, ...times },
     ...{ token_budget_millicents: 0, phases: [], assignments: [] },
   }))
-  // A usual one, and one with as many parts as there may be.
+  // A usual workstream, and one with the maximum number of parts.
   const part = (kind: string, n: number) => ({ kind, workstream_id: n < 30 ? whole : full, slug: `${kind}-${n}`, ...times })
   const workstream_id = full
   const attempt = { agent_run_id: null, attempt_number: 1, ended_at: at, handles: [], result_kind: "", state: "failed", summary: "" }

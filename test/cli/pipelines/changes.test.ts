@@ -1,4 +1,4 @@
-// What `test --watch` sees of changes: each one, also where it comes while tests run and nobody waits for it.
+// Changes detected by `test --watch`, including changes while tests run.
 import { mkdirSync } from "node:fs"
 import { join } from "node:path"
 import { expect } from "chai"
@@ -8,7 +8,7 @@ import { CommandFolder } from "./command.ts"
 describe("watched folders", () => {
   let folder: CommandFolder
   let changes: Changes
-  /** Sees more than the other, and tells with it how far that one is: what came earlier is told earlier. */
+  /** Watches more files than the other watcher. Its events prove that earlier changes have been delivered. */
   let witness: Changes
   beforeEach(() => {
     folder = new CommandFolder()

@@ -1,5 +1,4 @@
-// Fields of the event that no event has: refused or warned of where schema or transform tell what there is, noted where
-// only events do.
+// Unknown fields of the event: refused or warned of if schema or transform define the fields, noted if only events do.
 import { expect } from "chai"
 import { CommandFolder } from "./command.ts"
 

@@ -1,4 +1,4 @@
-// `plan` and `apply` of documents whose secret is to come from a variable.
+// `plan` and `apply` of documents with a secret from a variable.
 import { expect } from "chai"
 import { type TestHost, testHost } from "#core/testing"
 import { CommandFolder } from "./command.ts"
@@ -47,7 +47,7 @@ describe("plan and apply of a secret from a variable", () => {
     }
     expect(await stored("hooked")).to.deep.equal(first)
 
-    // Changed or not, it stays proposed without its secret.
+    // Changed or not, the document stays proposed without its secret.
     folder.write("hooked.yaml", hooked("pipeline: [{ type: respond, body: { ok: true } }]\n"))
     expect((await folder.run(["apply", "hooked.yaml"], env)).output).to.include("~ changed    hooked")
     expect((await stored("hooked")).state).to.equal("proposed")
@@ -62,7 +62,7 @@ describe("plan and apply of a secret from a variable", () => {
     const output = await folder.run(["apply", "hooked.yaml"], { ...env, HOOK_SECRET: "from-the-variable" })
     expect(output.output).to.equal("1 unchanged\n")
 
-    // What has its secret keeps it, and stays as it is, where the variable is gone.
+    // Without the variable, a document with a secret keeps it and stays unchanged.
     const before = await stored("hooked")
     const second = await folder.run(["apply", "hooked.yaml"], env)
     expect(second.output).to.include("1 unchanged").and.include("keeps its secret")
@@ -106,12 +106,12 @@ describe("plan and apply of a secret from a variable", () => {
     const stale = await folder.run(["apply", "rotated.yaml"], withSecret("the-named-secret-of-the-hook"))
     expect(stale.code).to.equal(1)
     expect(stale.output).to.include("! Its secret was rotated on the server").and.include("Nothing was applied")
-    // Without the variable nothing is compared, and nothing is forgotten.
+    // Without the variable, the secret is neither compared nor deleted.
     expect((await folder.run(["apply", "rotated.yaml"], env)).code).to.equal(0)
     expect((await folder.run(["plan", "rotated.yaml"], withSecret("the-named-secret-of-the-hook"))).code).to.equal(1)
     expect(await signed("rotated", fresh)).to.equal(200)
 
-    // Followed: unchanged, with the overlap as it is, and the next change is the file's again.
+    // Applied: unchanged, with the same overlap. The next change comes from the file again.
     expect((await folder.run(["apply", "rotated.yaml"], withSecret(fresh))).output).to.equal("1 unchanged\n")
     expect(await signed("rotated", "the-named-secret-of-the-hook")).to.equal(200)
     expect((await folder.run(["apply", "rotated.yaml"], withSecret("the-next-secret-of-the-hook"))).output).to.include(

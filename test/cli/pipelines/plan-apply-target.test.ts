@@ -1,4 +1,4 @@
-// Which service the commands for pipelines talk to, and with which key.
+// Target service and key of the commands for pipelines.
 import { copyFileSync, mkdirSync } from "node:fs"
 import { createServer } from "node:http"
 import type { AddressInfo } from "node:net"
@@ -34,7 +34,7 @@ describe("the service that pipelines are planned against", () => {
     mkdirSync(join(folder.path, "data"))
     copyFileSync(join(host.dataDir, "bootstrap.json"), join(folder.path, "data/bootstrap.json"))
   }
-  /** Another service, and the keys that it was sent. */
+  /** Starts another service and records the received keys. */
   const stranger = async () => {
     const messages: (string | undefined)[] = []
     const server = createServer((request, response) => {

@@ -150,7 +150,7 @@ describe("pipelines against a running service", () => {
       .and.include("fixed at creation")
       .and.include("+ create     other")
     expect(await pipelines()).to.deep.equal(before)
-    // The service refuses it likewise, for any caller.
+    // The service also refuses it, for any caller.
     const document = { name: "Lead", state: "active", auth_mode: "hmac_sha256" }
     const answer = await host.api("POST", "/v1/event-pipelines/apply", {
       documents: [
@@ -262,7 +262,7 @@ describe("pipelines against a running service", () => {
   it("refuses what does not compile before it asks the service, and says which service it cannot reach", async () => {
     folder.write("bad.yaml", "name: Bad\npipelnie: []\n")
     folder.write("good.yaml", "name: Good\n")
-    // Assigned to no service, and none that the system chooses for another process meanwhile.
+    // A port without an assigned service, and outside the system's own range.
     const nobody = "http://127.0.0.1:2"
     const [bad, asJson, nowhere, nokey] = await Promise.all([
       folder.run(["apply", "bad.yaml"], { ...env, MILLRACE_URL: nobody }),

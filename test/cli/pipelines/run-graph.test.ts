@@ -1,4 +1,4 @@
-// `millrace pipelines run` and `graph`: what an event would do, stage by stage, and the steps on both sides of the reply.
+// `millrace pipelines run` and `graph`: an event's effects stage by stage, and the steps before and after the reply.
 import { createHmac } from "node:crypto"
 import { join } from "node:path"
 import { expect } from "chai"

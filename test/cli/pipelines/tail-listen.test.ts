@@ -1,4 +1,4 @@
-// `tail` and `listen`: a running service's events as they come, through lost connections too.
+// `tail` and `listen`: a running service's events in real time, also through lost connections.
 import { createServer, type IncomingHttpHeaders } from "node:http"
 import type { AddressInfo } from "node:net"
 import { expect } from "chai"
@@ -157,7 +157,7 @@ describe("events of a running service", () => {
   })
 
   it("cannot be had from where nothing answers, or with an invalid key: in a line, at once", async () => {
-    // Assigned to no service, and none that the system chooses for another process.
+    // A port without an assigned service, and outside the system's own range.
     const nobody = "http://127.0.0.1:2"
     const nowhere = await folder.run(["tail", "--url", nobody, "--key", "any"], env)
     expect([nowhere.code, nowhere.output.trim()]).to.deep.equal([1, `${nobody} cannot be reached (ECONNREFUSED). Is the service running?`])

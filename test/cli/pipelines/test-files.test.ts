@@ -1,5 +1,5 @@
-// `millrace pipelines test`: the shipped tests pass, a wrong expectation is told so that it can be read, and what cannot be
-// run is not taken for a success.
+// `millrace pipelines test`: the shipped tests pass, a wrong expectation has a readable report, and a test that cannot run is a
+// failure.
 import { readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { expect } from "chai"

@@ -1,4 +1,4 @@
-// `millrace pipelines verify`: a captured request and why it does or does not verify; and every published vector.
+// `millrace pipelines verify`: explains the verification of a captured request. Also every published vector.
 import { createHmac } from "node:crypto"
 import { expect } from "chai"
 import { publishedVectors, selfTest } from "../../../plugins/inbound-auth/commands/verify.ts"

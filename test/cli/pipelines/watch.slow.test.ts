@@ -1,4 +1,4 @@
-// `millrace pipelines test --watch` where more than a pipeline changes; test-files.test.ts has the plain case.
+// `millrace pipelines test --watch` with changes beyond a single pipeline; test-files.test.ts has the plain case.
 
 import { expect } from "chai"
 import { outputUntil } from "../../processes.ts"
