@@ -1,4 +1,4 @@
-// What Node compiled is kept for the next start, of the service's threads too.
+// Node's compiled code is cached for the next start, including the service's threads.
 import { spawn } from "node:child_process"
 import { chmodSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -33,7 +33,7 @@ describe("the compile cache", () => {
     for (const TMPDIR of [open, linked]) expect(await run({ TMPDIR }), TMPDIR).to.deep.equal({ code: 0, output: "none\n" })
   })
 
-  /** What a thread of a process says of its folder. */
+  /** Returns a thread's report of its cache folder. */
   function run(env: Readonly<Record<string, string>>): Promise<{ code: number | string | null; output: string }> {
     const thread = `
       import { getCompileCacheDir } from "node:module"

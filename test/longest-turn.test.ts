@@ -3,7 +3,7 @@ import { setImmediate as nextTurn } from "node:timers/promises"
 import { expect } from "chai"
 import { expectShortTurn, longestTurn, maxTurnMs, repeatedLongestTurn } from "./longest-turn.ts"
 
-/** Uses the processor for so many milliseconds. */
+/** Uses the processor for this many milliseconds. */
 function work(milliseconds: number): void {
   const before = process.threadCpuUsage()
   for (;;) {

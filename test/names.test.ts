@@ -11,7 +11,7 @@ interface Name {
   readonly isFunction: boolean
 }
 
-/** Areas with names of earlier times, and their number. A limit only goes down. Other areas have none. */
+/** Limits for areas with names of earlier times. A limit only goes down. Other areas have the limit zero. */
 const limits: Readonly<Record<string, number>> = {
   core: 4,
   "core/bootstrap": 24,
@@ -73,7 +73,7 @@ function wordsOf(title: string): ReadonlySet<string> {
   return new Set([...line.matchAll(/`(\w+)`/g)].map(([, word = ""]) => word))
 }
 
-/** A function is called by no regular participle either. */
+/** Functions also have no regular participle as a name. */
 function isRefused({ name, isFunction }: Name): boolean {
   if (isFunction && verbs.has(name)) return false
   return participles.has(name) || others.has(name) || (isFunction && /^[a-z]+ed$/.test(name))

@@ -1,6 +1,6 @@
-// `npm run bench -- --ledger`: what each feature adds to the cost of an event, as CPU time of all threads of the service,
-// which tells more than a rate on a machine that others use too. From the least that is durable on, each pipeline has one
-// thing more than the one that it names; all are of one service and take turns.
+// `npm run bench -- --ledger`: cost of each feature per event, as CPU time of all threads of the service. On a shared machine,
+// CPU time is more reliable than a rate. Starting from the least durable pipeline, each pipeline has one feature more than its
+// base. All belong to one service and take turns.
 import { Contest, type Contestant } from "./contest.ts"
 import { makePipeline, ofPerson, type PipelineOptions, plainTransform, saveStep, signedRequest } from "./inbound/pipelines.ts"
 import { indexCosts } from "./ledger/indexes.ts"

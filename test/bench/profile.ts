@@ -1,6 +1,6 @@
-// `npm run bench -- --profile`: where the time of a full run goes. Writes a CPU profile of each of the service's threads
-// into bench-results/profile, and prints the hottest functions of our own. The sandbox's process may not be inspected (its
-// permissions forbid it); what it costs is told as CPU time of its threads.
+// `npm run bench -- --profile`: CPU profile of a full run. Writes a profile of each of the service's threads into
+// bench-results/profile, and prints our hottest functions. The sandbox's process cannot be inspected (its permissions forbid it).
+// Its cost is the CPU time of its threads.
 import { mkdirSync, readdirSync, rmSync } from "node:fs"
 import { join } from "node:path"
 import { setTimeout as pause } from "node:timers/promises"

@@ -1,6 +1,6 @@
-// What a durable commit costs the embedded store, by thread: 64 commits in progress, each a journal entry, a kept payload
-// and a keyed row with a random id, as an inbound event leaves them. CPU time, not wall time, is what is compared; beside
-// it a bare node:sqlite script that writes the same text into three plain tables. `node test/bench/storage.ts` runs it alone.
+// Cost of a durable commit in the embedded store, by thread. 64 commits are in progress, each with an inbound event's journal
+// entry, stored payload and keyed row with a random id. Compares CPU time instead of wall time with a bare node:sqlite script
+// that writes the same text into three plain tables. `node test/bench/storage.ts` runs it alone.
 import { readdirSync, readFileSync, rmSync } from "node:fs"
 import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"

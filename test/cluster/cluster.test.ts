@@ -253,7 +253,7 @@ suite("cluster: nodes on one replica set", () => {
     await node((key) => (key === "p9" ? observed.open() : undefined), { leaseMs: longLeaseMs })
     await announce(store, first, "p9", false)
     await observed.opened
-    // A node that has confirmed this one is through with the one before.
+    // A node that has confirmed this change has finished the one before.
     await announce(store, first, "p10", true)
     expect(await store.open(changes).find({ key: "p9", confirmed: { $ne: [] } })).to.deep.equal([])
   })

@@ -1,4 +1,4 @@
-// Leases of processes that run and that have ended.
+// Leases of running and ended processes.
 import { mkdtemp, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"

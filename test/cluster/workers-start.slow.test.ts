@@ -1,4 +1,4 @@
-// How a service of several workers starts, and how it says that it cannot: once, with what to do, and leaving nobody.
+// The start of a service with several workers. A failed start prints its cause and remedy once, and leaves no process behind.
 import { once } from "node:events"
 import { existsSync, mkdirSync, writeFileSync } from "node:fs"
 import { type AddressInfo, createServer } from "node:net"
@@ -75,7 +75,7 @@ describe("a service of several workers", () => {
         writeFileSync(${JSON.stringify(loading)}, "")
         await new Promise(() => setInterval(() => undefined, 1_000))`,
       )
-      // A worker that does not hear of it is killed after twice the drain time.
+      // A worker that ignores the stop is killed after twice the drain time.
       const env = {
         MILLRACE_WORKERS: "2",
         MILLRACE_PLUGINS_PATHS: slow,

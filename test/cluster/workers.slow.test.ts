@@ -1,4 +1,4 @@
-// Two workers on one port and one MongoDB, as real processes: what one promises holds on the other.
+// Two workers on one port and one MongoDB, as real processes. The promises of one worker hold on the other.
 import { createHmac } from "node:crypto"
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
@@ -77,7 +77,7 @@ onMongo("two workers (mongodb)", () => {
     expect(problems).to.deep.equal([])
     expect(entries).to.equal(messages.size)
     for (const client of clients) {
-      // A worker that is late with its numbers is left out of a scrape.
+      // A scrape omits a worker that answers late.
       const text = await until("a scrape that both have a part in", async () => {
         const scraped = (await client("GET", "/metrics")).text
         return eventsIn(scraped) >= messages.size && scraped
@@ -105,7 +105,7 @@ onMongo("two workers (mongodb)", () => {
     const pipeline = await api<{ inbound_url: string }>("POST", "/v1/event-pipelines", broadcaster("Polled", "polled"))
     for (let n = 0; n < 10; n++) await clients[(n % 2) as 0 | 1]("POST", pathOf(pipeline.inbound_url), { n })
     await until(() => messages.length >= 10)
-    // Through MongoDB, what the other worker takes comes a longer way and may be overtaken; what one takes keeps its order.
+    // Through MongoDB, messages of the other worker take longer and may be overtaken. Messages of one worker stay in order.
     const inOrder = [0, 1].flatMap((client) => messages.filter(({ n }) => n % 2 === client))
     const requests = Array.from({ length: 10 }, (_, n) => ({ n }))
     expect(inOrder).to.deep.equal([...requests.filter(({ n }) => n % 2 === 0), ...requests.filter(({ n }) => n % 2 === 1)])

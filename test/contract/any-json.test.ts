@@ -1,4 +1,4 @@
-// Fields that take any JSON: what they take, what they refuse, and that each value within is looked at once.
+// Fields of any JSON: accepted and refused values. Each nested value is checked once.
 import { expect } from "chai"
 import { z } from "zod"
 import { AnyJson } from "#core"

@@ -1,5 +1,5 @@
-// What an update may set: every field but the id and the organization of its document. The type of `$set` says so, and the
-// store refuses what the types cannot see.
+// Fields that an update may set: all except the id and the organization of its document. The type of `$set` enforces this. The
+// store refuses cases invisible to the types.
 import { expect } from "chai"
 import { type Changes, changesOf, type Document, type FieldsOf, type Json } from "#core"
 import { checkUpdate } from "../../core/storage/update.ts"
@@ -15,7 +15,7 @@ const note: Note = { id: "n-1", organization_id: "acme", text: "Hello", revision
 
 describe("the changes of an update", () => {
   it("compile without an id and an organization alone", () => {
-    // Each line that `tsc` would accept fails the check of types.
+    // Each line accepted by `tsc` would fail the check of types.
     // @ts-expect-error: a document has an id.
     const whole: Changes = { ...note, revision: 2 }
     // @ts-expect-error: part of a document may have one.

@@ -1,4 +1,4 @@
-// What a plugin's declarations tell the audit log, the journal and a dry run: none of them knows a plugin's own names.
+// Use of plugins' declarations by the audit log, the journal and a dry run. None of them contains a plugin's own names.
 import { expect } from "chai"
 import { z } from "zod"
 import { defineAction, defineCollection, defineOperation, definePlugin } from "#core"
@@ -48,7 +48,7 @@ const tellBoard = defineAction({
   preview: () => ({ channel: "board" }),
   run: () => ({}),
 })
-/** Its result looks like a row's and is not one: the action writes to no dataset. */
+/** Its result resembles a row but is not one: the action writes to no dataset. */
 const lookAlike = defineAction({
   ...shared,
   type: "sample.look_alike",

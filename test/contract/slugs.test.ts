@@ -1,4 +1,4 @@
-// Slugs made of names, on every resource that has one: transliterated, numbered where they are taken, never like a UUID.
+// Slugs derived from names, on every resource with slugs: transliterated, numbered if taken, and never in the form of a UUID.
 import { expect } from "chai"
 import { slugOf } from "../../core/contract/fields.ts"
 import { isUuid } from "../../core/kernel/ids.ts"

@@ -1,4 +1,4 @@
-// Who waits, as metrics show it: by resource and organization, with a bounded number of labels.
+// Metrics of waiting items by resource and organization, with a bounded number of labels.
 import { expect } from "chai"
 import { Registry } from "prom-client"
 import { measureWaiting } from "../../core/contract/metrics.ts"

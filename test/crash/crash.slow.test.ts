@@ -1,12 +1,12 @@
-// What was acknowledged survives: the process killed at random instants, the disk asked before each answer. A few kills
-// here, more in the soak, hundreds by `npm run test:crash -- --kills 500`; and faults made on purpose are found.
+// Acknowledged events survive. The process is killed at random instants, and the disk is checked before each answer. A few kills
+// here, more in the soak, hundreds by `npm run test:crash -- --kills 500`. Also detects intentional faults.
 import { expect } from "chai"
 import { isSoak, kills, seed } from "../tier.ts"
 import { traceAnswers } from "./durability.ts"
 import { killRound, minUnanswered } from "./rounds.ts"
 import { straceMissing } from "./trace.ts"
 
-// A kill may come when nothing waits to be committed; more of them find more.
+// A kill may come while no commit waits, so more kills find more faults.
 
 describe("a service killed under load", () => {
   it(`keeps the books right over ${kills} kills`, async function () {
@@ -18,13 +18,13 @@ describe("a service killed under load", () => {
       expect(unanswered).to.be.at.least(minUnanswered)
       expect(acknowledged).to.be.greaterThan(0)
     }
-    // At least once: beyond the first only what a dead node was in the middle of.
+    // At-least-once: only calls in progress on a dead node repeat.
     expect(reports.at(-1)?.findings.repeatedCalls).to.be.at.most(kills * 2 * 16)
   })
 
   it("is found out when it answers before the commit", async function () {
     this.timeout(900_000)
-    // One kill may come when nothing waits to be committed.
+    // A kill may come while no commit waits.
     const { problems } = await killRound({ kills: 8, faults: ["reply-early"], untilProblem: true })
     expect(problems.join("\n")).to.include("acknowledged events without their entry")
   })

@@ -1,5 +1,5 @@
-// Single faults under load, on a real process: a killed sandbox, a full disk, a stop, a flood. The books must be right after
-// each, and the service at work again.
+// Single faults under load, on a real process: a killed sandbox, a full disk, a stop, a flood. After each, the books must be
+// right and the service must work again.
 import { execFileSync } from "node:child_process"
 import { mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs"
 import { connect } from "node:net"
@@ -48,7 +48,7 @@ describe("a fault under load", () => {
     expect(milliseconds).to.be.lessThan(drainMs / 2)
     expectWithin(8_000, milliseconds, "the stop")
     expect([...sender.refused.values()].filter((status) => status !== 503)).to.deep.equal([])
-    // Taken and then dropped would be an event that is kept and was never answered.
+    // An accepted but dropped event would be stored without an answer.
     expect(findings.kept).to.equal(0)
   })
 
@@ -74,7 +74,7 @@ describe("a fault under load", () => {
           expect(await ready(service.url)).to.deep.equal([200, undefined])
           fill(ballast)
           await until("events are refused", () => load.refused.size >= before + 20)
-          // However often it is asked, and though a small write may find room where an event does not.
+          // At every request, even if a small write finds room when an event does not.
           for (let look = 0; look < 100; look++) expect(await ready(service.url)).to.deep.equal([503, "storage_full"])
           const refused = load.refused.size
           const counted = await unserved(service.url, "storage_full")
@@ -105,7 +105,7 @@ describe("a fault under load", () => {
         const idle = Array.from({ length: 100 }, () => connect(Number(port), hostname))
         for (const socket of idle) socket.on("error", () => undefined).on("close", () => cut++)
         await until("connections beyond the limit are cut", () => cut >= 50)
-        // Those that it has go on.
+        // Existing connections continue.
         await acknowledged(load, 300)
         for (const socket of idle) socket.destroy()
         await until("a new connection is served", async () => {
@@ -151,7 +151,7 @@ describe("a fault under load", () => {
   })
 })
 
-/** What a load balancer is told. */
+/** Answer for a load balancer. */
 async function ready(url: string): Promise<[status: number, reason: string | undefined]> {
   const answer = await fetch(`${url}/readyz`)
   const { details } = (await answer.json()) as { details?: { reason: string } }
@@ -163,7 +163,7 @@ async function unserved(url: string, reason: string): Promise<number> {
   return Number(new RegExp(`^millrace_inbound_errors_total\\{reason="${reason}"\\} (\\d+)`, "m").exec(text)?.[1] ?? 0)
 }
 
-/** False where it has ended by itself. */
+/** Returns false if the process has ended by itself. */
 function kill(pid: number): boolean {
   try {
     return process.kill(pid, "SIGKILL")
@@ -173,7 +173,7 @@ function kill(pid: number): boolean {
   }
 }
 
-/** Writes until nothing more fits. */
+/** Writes until the disk is full. */
 function fill(file: string): void {
   for (let bytes = 1 << 20; bytes >= 1_024; bytes >>= 1) {
     try {

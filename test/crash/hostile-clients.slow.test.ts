@@ -1,5 +1,5 @@
-// Clients that mean no good, over raw sockets, beside honest load: each is refused or cut, nothing of theirs is kept, and
-// nobody else is refused or held up for them.
+// Hostile clients over raw sockets, beside honest load. Each is refused or disconnected, and none of their data is stored. Other
+// clients are neither refused nor delayed.
 import { connect, type Socket } from "node:net"
 import { gzipSync } from "node:zlib"
 import { expect } from "chai"
@@ -12,10 +12,10 @@ import { Sender } from "./sender.ts"
 import { apiOf, freshFolder, type ServiceProcess, startService } from "./service-process.ts"
 import { acknowledged, residentMb } from "./under-load.ts"
 
-/** Fewer than there are half bodies: these must not take the room of events. */
+/** Fewer than the half-sent bodies, which must not use up the slots of events. */
 const maxInFlight = 100
 const mebibyte = 1 << 20
-/** It takes a quarter of a minute until they are cut. */
+/** It takes a quarter of a minute until they are disconnected. */
 const restWhileDripping = 200
 
 class Attack {
@@ -64,7 +64,7 @@ describe("hostile clients", () => {
     folder.remove()
   })
 
-  /** Runs an attack under load, and checks that the load was served as if there were none. */
+  /** Runs an attack under load, and checks that the load was served normally. */
   async function attacked(attack: (on: Attack, pid: number, load: Sender) => Promise<void>, restMs = 50): Promise<void> {
     const endpoint = `${service.url}/v1/inbound/${pipeline.endpoint_id}`
     const load = new Sender({ url: endpoint, secret: pipeline.secret, connections: 8, from: next, restMs: isSoak ? 0 : restMs })
@@ -89,7 +89,7 @@ describe("hostile clients", () => {
     expect(await jobsSettled(api)).to.deep.equal([])
     const { problems, entries } = await checkBooks(api, shelves, message, peer)
     expect(problems).to.deep.equal([])
-    // What half a body would have left, or what was refused, is neither an accepted entry nor a row.
+    // Half-sent bodies and refused requests leave neither an accepted entry nor a row.
     expect(entries).to.equal(message.acknowledged.size)
   }
 
@@ -115,7 +115,7 @@ describe("hostile clients", () => {
       const answers = Array.from({ length: 160 }, () => answerTo(on.open(`${on.post(`Content-Length: ${mebibyte}\r\n\r\n`)}${body}`)))
       let refused = 0
       for (const answer of answers) void answer.then((text) => statuses(text)[0] === "429" && refused++)
-      // Those beyond the first 64 MiB; the others go on waiting for their ends.
+      // Bodies beyond the first 64 MiB. The others keep waiting for their ends.
       await until("80 bodies refused", () => refused >= 80)
       if (process.platform === "linux") expect(residentMb(pid) - before).to.be.lessThan(300)
     }))
@@ -136,7 +136,7 @@ describe("hostile clients", () => {
         const [status = "none"] = statuses(await answerTo(on.open(text)))
         expect(expected, `${what}: ${status}`).to.include(status)
       }
-      // The unsigned event before it may be answered first; the connection ends with the refusal either way.
+      // The unsigned event before it may be answered first. In both cases the connection ends with the refusal.
       const garbage = await answerTo(on.open(`${on.post("Content-Length: 2\r\n\r\n")}{}\u0000\u0001 garbage\r\n\r\n`), /HTTP[\s\S]*HTTP/)
       expect(["400", "401,400"]).to.include(statuses(garbage).join())
     }))
@@ -151,7 +151,7 @@ describe("hostile clients", () => {
     }))
 })
 
-/** 64 MiB of nothing in 64 KiB. */
+/** 64 MiB of zeros in 64 KiB. */
 function bomb(head: (headers: string) => string): Buffer {
   const packed = gzipSync(Buffer.alloc(64 * mebibyte))
   return Buffer.concat([Buffer.from(head(`Content-Encoding: gzip\r\nContent-Length: ${packed.length}\r\n\r\n`)), packed])
@@ -161,7 +161,7 @@ function statuses(text = ""): string[] {
   return [...text.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => status ?? "")
 }
 
-/** What the server says until the pattern is seen; what it said so far when it hangs up. */
+/** Returns the server's output until the pattern matches or the server disconnects. */
 function answerTo(socket: Socket, until = /HTTP\/1\.1 \d+/): Promise<string> {
   return new Promise((resolve) => {
     let text = ""

@@ -1,4 +1,4 @@
-// Output that nobody reads ends nothing: the service goes on where its standard output cannot be written.
+// A service with an unwritable standard output continues to run.
 import { spawn } from "node:child_process"
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -24,13 +24,13 @@ describe("a service whose output is lost", () => {
       let url = ""
       await until("the service to be ready", async () => {
         if (child.exitCode !== null) return true
-        // Written before it listens, and again when its port is known.
+        // Written before the service listens, and again with the port.
         const text = existsSync(join(folder, "bootstrap.json")) ? readFileSync(join(folder, "bootstrap.json"), "utf8") : ""
         url = /"base_url": "([^"]+)"/.exec(text)?.[1] ?? ""
         return url !== "" && (await fetch(`${url}/readyz`).catch(() => undefined))?.status === 200
       })
       expect(child.exitCode).to.equal(null)
-      // Refused ones are logged.
+      // Refused requests are logged.
       for (let n = 0; n < 20; n++) await fetch(`${url}/v1/inbound/nothing`, { method: "POST" })
       child.kill("SIGTERM")
       expect((await ended).code).to.equal(0)

@@ -1,5 +1,5 @@
-// The service on MongoDB while MongoDB's servers die under load: what was answered is kept once, what was refused is not
-// kept, and events are taken again once there is a primary.
+// The service on MongoDB while MongoDB's servers die under load. Answered events are stored once, refused events are not stored,
+// and events are accepted again with a new primary.
 import { expect } from "chai"
 import { mongoStartable, startSet } from "../mongodb-server.ts"
 import { isSoak } from "../tier.ts"
@@ -40,7 +40,7 @@ suite("events while MongoDB dies (mongodb)", function () {
     }
   })
 
-  // One service for all of these: three servers take most of the time to lay a database out.
+  // One service for all of these: with three servers, creating the database takes most of the time.
   it("the primary of three is killed again and again; then it, the secondaries and all of them hang, and go on", async () => {
     const set = await startSet(3)
     try {
@@ -59,7 +59,7 @@ suite("events while MongoDB dies (mongodb)", function () {
             await set.startAll()
           }
           const primary = await set.pause("primary")
-          // Another is elected; the one that hung finds that out when it goes on.
+          // Another primary is elected. The hanging one notices when it resumes.
           await acknowledged(load, 100)
           primary.resume()
           await acknowledged(load, 100)
@@ -73,7 +73,7 @@ suite("events while MongoDB dies (mongodb)", function () {
             const stays503 = async () => {
               for (let look = 0; look < 20; look++) expect((await ready()).status).to.equal(503)
             }
-            // What a majority had before is answered by the end of these; it has nothing that would be acknowledged from now on.
+            // Events with an earlier majority are answered by the end of these waits. Later events cannot be acknowledged.
             await stays503()
             const before = load.acknowledged.size
             await stays503()

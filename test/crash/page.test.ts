@@ -1,4 +1,4 @@
-// The page on reliability: what is printed in it was printed by the command, and the commands that it names are there.
+// The page on reliability: its output blocks come from the command, and its commands exist.
 import { existsSync, globSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { expect } from "chai"

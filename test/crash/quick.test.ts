@@ -1,4 +1,4 @@
-// The least of what is tried under load in the slow tier: one kill.
+// The minimal case of the slow tier's tests under load: one kill.
 import { expect } from "chai"
 import { killRound } from "./rounds.ts"
 

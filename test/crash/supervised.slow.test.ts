@@ -1,4 +1,4 @@
-// Faults that no code handles, in a service under its supervisor and under load. The books agree afterwards.
+// Unhandled faults in a supervised service under load. The books agree afterwards.
 import { spawn } from "node:child_process"
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
@@ -10,7 +10,7 @@ import { untilProcess as until } from "../waiting.ts"
 import { freshFolder, killGroup, launch, type ServiceProcess, startService } from "./service-process.ts"
 import { acknowledged, underLoad } from "./under-load.ts"
 
-/** Places of faults, in turn, and whether the fault belongs to the service and not to one request or job. */
+/** Places of faults, in turn. True if the fault belongs to the service instead of one request or job. */
 const faults = {
   throw: [
     ["commit", false],
@@ -65,7 +65,7 @@ describe("supervisor", () => {
   const folder = freshFolder()
   after(() => folder.remove())
   const env = (more: Record<string, string> = {}) => ({ MILLRACE_SERVER_DRAIN_MS: "5000", ...more })
-  /** Processes whose folder of work is the one of this test. */
+  /** Processes in this test's working folder. */
   const running = () =>
     readdirSync("/proc")
       .filter((name) => /^\d+$/.test(name))
@@ -108,7 +108,7 @@ describe("supervisor", () => {
     ["npx millrace start", ["npx", "millrace", "start"]],
   ] as const)
     for (const signal of ["SIGTERM", "SIGINT", "SIGKILL"] as const) {
-      // dash, between npx and the service, keeps a SIGINT for itself. A terminal sends it to the whole process group.
+      // dash, between npx and the service, does not forward a SIGINT. A terminal sends it to the whole process group.
       const toGroup = name.startsWith("npx") && signal === "SIGINT"
       it(`${name}: ${signal} leaves no process and no port behind`, async () => {
         const port = await freePort()

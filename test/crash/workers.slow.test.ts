@@ -1,4 +1,4 @@
-// Two workers and their primary on MongoDB, as real processes under load: each of them killed, and all of them stopped.
+// Two workers and their primary on MongoDB, as real processes under load: each is killed, and all are stopped.
 import { expect } from "chai"
 import { socketFolderOf } from "../cluster/worker-sockets.ts"
 import { freePort } from "../free-port.ts"
@@ -14,7 +14,7 @@ const onMongo = mongoAvailable && process.platform === "linux" ? describe : desc
 
 onMongo("two workers under load (mongodb)", function () {
   this.timeout(900_000)
-  /** Except around what happens: six processes come up beside the load. */
+  /** Reduced load while six processes start. */
   const restMs = isSoak ? 0 : 100
   const env = async () => ({ MILLRACE_WORKERS: "2", MILLRACE_STORAGE_URL: await lendDatabaseToFile() })
 
@@ -91,7 +91,7 @@ onMongo("two workers under load (mongodb)", function () {
         load.restMs = restMs
         await service.ended()
         await until(() => orphans.every((pid) => !isAlive(pid)))
-        // A start that does not come up leaves nothing behind either.
+        // A failed start also leaves no processes behind.
         const second = await again()
         const more = childrenOf(second.pid)
         second.signal("SIGKILL")
@@ -115,13 +115,13 @@ function hurry(load: Sender): Promise<void> {
   return acknowledged(load, 100)
 }
 
-/** Both workers, once they listen. */
+/** Returns both workers once they listen. */
 async function bothOf({ pid, url }: ServiceProcess): Promise<number[]> {
   await until(async () => (await metric(url, "millrace_workers")) === 2)
   return childrenOf(pid)
 }
 
-/** A scrape that hits a worker on its way out fails; the next one tells. */
+/** A scrape fails if it reaches a stopping worker; the next one succeeds. */
 async function metric(url: string, name: string): Promise<number | undefined> {
   const text = await fetch(`${url}/metrics`).then(
     (answer) => answer.text(),

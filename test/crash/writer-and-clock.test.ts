@@ -1,4 +1,4 @@
-// What happens inside a running service: the thread that writes dies, the clock is set back, much expires at once.
+// Faults inside a running service: the writing thread dies, the clock is set back, many documents expire at once.
 import { expect } from "chai"
 import { testHost } from "#core/testing"
 import { Driver } from "../../core/bootstrap/storage.ts"
@@ -81,11 +81,11 @@ describe("retention", () => {
       now += 2_000
       let slowest = 0
       let commits = 0
-      /** Commits made after the first of them went and before the last did. */
+      /** Number of commits between the removal of the first and the last document. */
       let between = 0
       let hasBegun = false
       let isOver = false
-      // Made again, and permanently, by the first commit that does not find it.
+      // The first commit that finds it missing inserts it again, without expiry.
       const inserted = (id: string) => ({ kind: "insert", collection: expiring, doc: { id }, ifPresent: "keep" }) as const
       const client = async () => {
         while (!isOver) {

@@ -1,4 +1,4 @@
-// The page of docs/browser.md works as it stands: from another origin, in a browser that keeps to CORS.
+// The example of docs/browser.md works unchanged: from another origin, in a browser with CORS.
 import { createServer } from "node:http"
 import type { AddressInfo } from "node:net"
 import bundled from "@sparticuz/chromium"
@@ -40,7 +40,7 @@ describe("docs/browser.md", function () {
       response.setHeader("content-type", script ? "text/javascript" : "text/html").end(script ? outputFiles[0]?.text : html)
     })
     await new Promise<void>((resolve) => site.listen(0, "127.0.0.1", resolve))
-    // By default this Chromium knows no CORS.
+    // By default this Chromium ignores CORS.
     const browser = await launchChromium(bundled.args.filter((argument) => argument !== "--disable-web-security"))
     try {
       const origin = `http://localhost:${(site.address() as AddressInfo).port}/`
@@ -53,7 +53,7 @@ describe("docs/browser.md", function () {
       await writer.click("button")
       await writer.waitForFunction("document.querySelector('output').textContent.startsWith('/text ')")
       await writer.fill("[name=text]", "Hello there")
-      // Heard once the reader's subscription stands: sent again until then.
+      // Received only after the reader has subscribed, so it is sent repeatedly.
       for (let text = ""; !text.includes("Ada: Hello there"); ) {
         await writer.click("button")
         await writer.waitForFunction("document.querySelector('output').textContent === 'Thank you.'")

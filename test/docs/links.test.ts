@@ -1,4 +1,4 @@
-// What the documentation, the README and the notes for contributors name is there: pages, headings, files, scripts, operations.
+// References in the documentation, the README and the contributor notes exist: pages, headings, files, scripts, operations.
 import { existsSync, globSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { expect } from "chai"
@@ -23,13 +23,13 @@ describe("documentation, what it names", () => {
   })
 
   it("names only files of the source that are there, to who wants to change them", () => {
-    // Each page shortens the paths of one folder.
+    // Each page abbreviates paths of one folder.
     const folders = { "CONTRIBUTING.md": "templates/project", "docs/architecture.md": "core", "test/README.md": "test" }
     const names = Object.entries(folders).flatMap(([path, folder]) =>
       [...readPage(path).text.matchAll(/`((?:[\w-]+\/)+[\w.-]*)`/g)].map(([, file = ""]) => ({ path, file, folder })),
     )
     expect(names.map(({ file }) => file)).to.include("core/pipeline/event/process.ts")
-    // Those of a package, of a project's data, and those with a part to be filled in.
+    // Excludes paths of a package, of a project's data, and with placeholders.
     const links = names.filter(({ file }) => !/[A-Z]{3}|^(millrace|data)\//.test(file))
     const missing = links.filter(
       ({ file, folder }) => ![file, join(folder, file)].some((candidate) => existsSync(join(projectRoot, candidate))),

@@ -1,11 +1,11 @@
-// The page on operations names every metric that a service has, and no other.
+// The page on operations lists exactly the metrics of a service.
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import { expect } from "chai"
 import { testHost } from "#core/testing"
 import { frameworkRoot } from "../../core/bootstrap/runtime.ts"
 
-/** Of the process that starts several others. */
+/** Metrics of a primary with several workers. */
 const ofSeveral = ["millrace_workers", "millrace_worker_restarts_total"]
 
 describe("docs/operations.md", () => {

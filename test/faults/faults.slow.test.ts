@@ -1,5 +1,5 @@
 // Each seeded fault fails its test, and the same test passes without the fault. A refactoring moves the text of a fault along.
-// The test of a fault can go only if another test catches the fault.
+// The test of a fault can be removed only if another test detects the fault.
 import { spawn } from "node:child_process"
 import { once } from "node:events"
 import { text } from "node:stream/consumers"

@@ -1,4 +1,4 @@
-// Jobs that are named apart from their handler.
+// Job references, separate from their handlers.
 import { expect } from "chai"
 import { z } from "zod"
 import { defineJob, definePlugin, JobQueue, type Json, jobRef, Store, UnitsOfWork } from "#core"

@@ -1,4 +1,4 @@
-// The durable queue by itself: who runs a job, when it is retried, and what stops count for.
+// The durable queue alone: execution, retries, and the effect of stops.
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -16,7 +16,7 @@ describe("the job queue", () => {
   const ran: { payload: Json; attempt: number; last: boolean }[] = []
   const exhausted: Json[] = []
   let behave: (payload: Json, attempt: number) => Promise<void> | void = () => {}
-  /** Once a job's end is on disk, and before the queue knows it. */
+  /** Called after a job's end is on disk, before the queue's memory is updated. */
   let atEnd: (payload: Json) => Promise<unknown> | undefined = () => undefined
   const job = defineJob({
     type: "test.job",
@@ -283,7 +283,7 @@ describe("the job queue", () => {
       config: z.strictObject({}),
       register: (registrar) => registrar.jobs(fair, other, narrow, limited),
     })
-    // As good as never: what is done, is done without a poll.
+    // Practically never: finished jobs need no poll.
     const env = { MILLRACE_JOBS_POLL_MS: "3600000", MILLRACE_JOBS_CONCURRENCY: "4" }
     let busy: TestHost
     let letGo: () => void = () => {}

@@ -1,4 +1,4 @@
-// Schedules of jobs: times in a time zone, one run for all nodes, one late run for those that were missed. By moved clocks.
+// Schedules of jobs with moved clocks: times in a time zone, one run across nodes, one late run for missed times.
 
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -16,7 +16,7 @@ import { until } from "../waiting.ts"
 const dayMs = 86_400_000
 const daily: Timing = { cron: "0 9 * * *", timezone: "Europe/Berlin" }
 
-/** A plugin whose job notes what it is run with, and that declares a daily schedule of it. */
+/** A plugin with a daily schedule whose job records its runs. */
 function noting(ran: string[]) {
   const job = defineJob({
     type: "sample.note",
@@ -88,7 +88,7 @@ onBothStores("schedules", ({ start, storage }) => {
     const ran: string[] = []
     const { job, plugin } = noting(ran)
     const host = await start({ plugins: [plugin] })
-    // No time of theirs comes by itself, while they are set.
+    // With a set clock, no scheduled time passes by itself.
     host.clock.set(host.clock.now())
     const [works, scheduler, organization] = [host.get(UnitsOfWork), host.get(Scheduler), host.organization.id]
     const hourly = { cron: "0 * * * *", timezone: "Asia/Kolkata" }
@@ -102,7 +102,7 @@ onBothStores("schedules", ({ start, storage }) => {
       .run((work) => void scheduler.set(work, { id: "three", job, payload: { note: "x" }, cron: "x" }))
       .catch((e) => e)
     expect(refused).to.be.instanceOf(AppError)
-    // The plugin's own may come in between, and first.
+    // The plugin's own schedule may run in between, or first.
     const ofSet = () => ran.filter((value) => value !== "daily")
     moveTo(host, hourly)
     await until("the run of the hour", () => ofSet().length > 0)

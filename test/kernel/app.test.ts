@@ -1,4 +1,4 @@
-// The life of the services: started in order, stopped backwards, and never left half started.
+// Life cycle of services: started in order, stopped in reverse, and never left partly started.
 import { expect } from "chai"
 import { App } from "../../core/kernel/app.ts"
 import { Container, token } from "../../core/kernel/di.ts"

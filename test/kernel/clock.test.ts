@@ -1,4 +1,4 @@
-// Giving up by a clock: not what is there already when a machine that stood still goes on.
+// Timeouts by a clock: after a pause of the machine, available results win over an expired timeout.
 import { expect } from "chai"
 import { giveUpAfter, systemClock } from "../../core/kernel/clock.ts"
 import { until } from "../waiting.ts"
@@ -8,7 +8,7 @@ describe("giving up after a while", () => {
 
   it("comes behind what arrived in that time, and not at all where that ends the wait", async () => {
     const received: string[] = []
-    // As what comes by a socket: taken after timers that are due.
+    // Like socket input: handled after expired timers.
     const answer = () =>
       setImmediate(() => {
         received.push("answered")

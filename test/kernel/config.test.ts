@@ -1,4 +1,4 @@
-// Configuration in its layers: what wins, where it came from, and that everything wrong is told at once.
+// Layered configuration: precedence, sources of values, and all errors in one report.
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"

@@ -1,4 +1,4 @@
-// Services are made once, after what they inject; what cannot be made is told with names.
+// Services are created once, after their dependencies. Errors name the services involved.
 import { expect } from "chai"
 import { z } from "zod"
 import { definePlugin, registerPlugin } from "../../core/contract/registrar.ts"

@@ -1,4 +1,4 @@
-// The closed set of errors: codes and statuses as the specification's transport has them, and nothing that leaks.
+// The closed set of errors: codes and statuses of the specification's transport, without leaks.
 import { expect } from "chai"
 import { AppError, asAppError, type ErrorCode, httpStatusOf } from "../../core/kernel/errors.ts"
 

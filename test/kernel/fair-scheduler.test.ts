@@ -1,4 +1,4 @@
-// Turns by organization and key, held against every sequence of what can be done to a scheduler.
+// Turns by organization and key, tested with random sequences of scheduler operations.
 import { expect } from "chai"
 import { array, assert, constant, constantFrom, integer, oneof, property, record } from "fast-check"
 import { FairLimiter } from "../../core/kernel/fair-limiter.ts"
@@ -29,13 +29,13 @@ const settings = record({
   reservedSlots: integer({ min: 0, max: 1 }),
 })
 
-/** A scheduler beside the plainest record of what it was given. */
+/** A scheduler beside a minimal record of its items. */
 class Model {
   readonly scheduler: FairScheduler<Item>
   readonly waiting: Item[] = []
   readonly out: Turn<Item>[] = []
   refused = 0
-  /** Turns that others had while an organization, or a key, waited and could have had one. */
+  /** Turns of others while a runnable organization or key waited. */
   readonly passedBy = new Map<string, Set<string>>()
   readonly #options: Omit<FairSchedulerOptions<Item>, "refuse">
   #added = 0
@@ -106,7 +106,7 @@ class Model {
     }
   }
 
-  /** An item that could run waits for one turn of each other organization at most. */
+  /** A runnable item waits for at most one turn of each other organization. */
   #passBy(able: readonly string[], passedKey: string): void {
     for (const item of able) {
       if (item === passedKey) {
@@ -114,7 +114,7 @@ class Model {
         continue
       }
       const before = this.passedBy.get(item) ?? new Set()
-      // One that holds slots is passed over for those that hold none; it has had its share.
+      // An organization with slots yields to organizations without slots; it has had its share.
       if (!item.includes("/") && this.running(item) > 0) before.clear()
       expect(before.has(passedKey), `${passedKey} had a second turn before ${item} had one`).to.equal(false)
       this.passedBy.set(item, before.add(passedKey))

@@ -1,4 +1,4 @@
-// "Did you mean": a slip of the finger is understood, another word is not.
+// "Did you mean": finds typing errors, but not other words.
 import { expect } from "chai"
 import fc from "fast-check"
 import { didYouMean, nearest } from "../../core/kernel/guess.ts"

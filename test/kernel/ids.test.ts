@@ -1,4 +1,4 @@
-// Ids in order of time, also within a millisecond and when the clock steps back; and ids derived from names.
+// Ids in order of time, within a millisecond and after the clock steps back. Also ids derived from names.
 import { expect } from "chai"
 import fc from "fast-check"
 import type { Clock } from "../../core/kernel/clock.ts"

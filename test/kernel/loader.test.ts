@@ -1,4 +1,4 @@
-// Plugins found, checked and put in order; everything that is wrong is told, naming both sides.
+// Plugins are found, checked and ordered. The report contains all errors and names both sides.
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"

@@ -1,4 +1,4 @@
-// Logs are one JSON object a line, and carry no secret out, wherever in what is logged it stands.
+// Logs are one JSON object per line. Secrets are removed at any depth.
 import { spawn } from "node:child_process"
 import { closeSync, existsSync, openSync } from "node:fs"
 import { stripVTControlCharacters } from "node:util"

@@ -1,4 +1,4 @@
-// The watch of the main thread: long work is counted by operation, and one line of the log names whose it is.
+// The monitor of the main thread: counts long work by operation, and names the operation in one log line.
 import { expect } from "chai"
 import { Registry } from "prom-client"
 import { createLog } from "../../core/kernel/log.ts"
@@ -14,7 +14,7 @@ import {
 import { collected } from "../garbage.ts"
 import { until } from "../waiting.ts"
 
-/** Uses the processor for so many milliseconds. */
+/** Uses the processor for this many milliseconds. */
 function work(milliseconds: number): void {
   const before = process.threadCpuUsage()
   for (;;) {

@@ -1,4 +1,4 @@
-// The master key is one clear thing or a clear refusal, and a drawn one is kept only when told to.
+// The master key has one clear source or a clear refusal. A generated key is stored only on request.
 import { randomBytes } from "node:crypto"
 import { existsSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"

@@ -1,4 +1,4 @@
-// A clock that is moved: wall time, measured time and timers agree.
+// A movable clock: wall time, measured time and timers agree.
 import { expect } from "chai"
 import { MovableClock } from "../../core/kernel/movable-clock.ts"
 

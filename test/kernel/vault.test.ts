@@ -1,4 +1,4 @@
-// Sealed secrets open only where they belong.
+// Sealed secrets open only in their own context.
 import { randomBytes } from "node:crypto"
 import { expect } from "chai"
 import fc from "fast-check"

@@ -1,5 +1,4 @@
-// Millrace as its users have it: packed, installed into a project that `millrace init` made, started, sent an event,
-// tested, and added to.
+// Millrace for its users: packed, installed into a project of `millrace init`, started, used, tested and extended.
 import { existsSync, globSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { expect } from "chai"
@@ -18,7 +17,7 @@ describe("the package", function () {
   const read = (path: string) => readFileSync(join(project, path), "utf8")
 
   before(async function () {
-    // Where nothing can be lent, npm unpacks 560 MB.
+    // Without linked packages, npm unpacks 560 MB.
     this.timeout(900_000)
     repository = clone()
     project = join(repository.folder, "shop")
@@ -47,7 +46,7 @@ describe("the package", function () {
     expect(files.filter((path) => /^(test|build|core|plugins|templates)\b/.test(path))).to.deep.equal([])
     for (const entry of ["index", "engine", "testing", "client", "live", "console"])
       expect(files, entry).to.include.members([`entry-points/${entry}.js`, `entry-points/${entry}.d.ts`])
-    // Programs and threads are started by the names of their files.
+    // Programs and threads start by file name.
     const names = globSync("entry-points/{core,plugins}/**/*.js", { cwd: installed() }).flatMap((path) =>
       [...readFileSync(join(installed(), path), "utf8").matchAll(/"(?:\.\/(?:[a-z-]+\/)*)?([a-z-]+-main\.js)"/g)].map(
         ([, name = ""]) => name,
@@ -63,7 +62,7 @@ describe("the package", function () {
 
   it("asks for every package that it imports", () => {
     const { dependencies } = JSON.parse(read("node_modules/millrace/package.json")) as { dependencies: Record<string, string> }
-    // What is committed as generated is made in the repository.
+    // Generated, committed files are made in the repository.
     const atHome = /\/(template|beacon)\/(build|vitals)\.js$/
     const missing = [...readModules(["entry-points/core", "entry-points/plugins", "entry-points/client"], installed()).values()]
       .filter(({ path }) => !atHome.test(path))
@@ -148,7 +147,7 @@ export default function Floor() {
         .and.include('"email.send"')
       const pipelines = JSON.parse(await ask("/v1/event-pipelines")) as { event_pipelines: { slug: string }[] }
       expect(pipelines.event_pipelines.map(({ slug }) => slug)).to.deep.equal(["website-lead"])
-      // A process of another room, with a native module of its own.
+      // A process with a native module.
       expect(await ask("/v1/page-analytics/query", { query: "SELECT 41 + 1 AS answer" })).to.include("42")
       expect(await (await fetch(`${bootstrap.base_url}/docs`)).text())
         .to.include("<style>")
@@ -250,7 +249,7 @@ export const host = async () => (await testHost()).nothing
     const linesOf = (pattern: RegExp) => [...output.matchAll(pattern)].map(([, line]) => Number(line))
     expect(linesOf(/types\.ts\((\d+),\d+\): error/g), output).to.deep.equal([13, 16, 17, 18])
     expect(linesOf(/wrong\.ts\((\d+),\d+\): error/g), output).to.deep.equal([3, 4])
-    // What is right, such as the program that calls the client, is found so.
+    // Correct files, such as the program that calls the client, have no errors.
     expect(output.match(/error TS/g), output).to.have.length(6)
   })
 

@@ -1,4 +1,4 @@
-// Integers beyond 2^53, at each way in: a sender's keep their digits as text, a caller's are refused, and none is rounded.
+// Integers beyond 2^53 at each entry. A sender's keep their digits as text, a caller's are refused, and no integer is rounded.
 import { expect } from "chai"
 import { io } from "socket.io-client"
 import { type TestHost, testHost } from "#core/testing"

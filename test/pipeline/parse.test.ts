@@ -1,4 +1,4 @@
-// The text of pipeline files: values with places, and every mistake in the text as a finding with line and column.
+// Text of pipeline files: values with places, and every error as a finding with line and column.
 import { expect } from "chai"
 import fc from "fast-check"
 import { parseText } from "../../core/pipeline/parse.ts"
@@ -62,7 +62,7 @@ describe("parse", () => {
     ])
     const copies = parseText(`a: &a ${"x".repeat(100_000)}\nb: [${Array(50).fill("*a").join(", ")}]`)
     expect(copies.findings[0]?.message).to.match(/With its aliases/)
-    // Each alias is looked up once, and there is a bound before the library looks up any.
+    // Each alias is resolved once. A bound applies before the library resolves any.
     const many = parseText(`a: &a 1\nb: [${Array(10_000).fill("*a").join(", ")}]`)
     expect(many.findings.map(({ message }) => message)).to.deep.equal(["A text has at most 1000 aliases."])
     const distinct = Array.from({ length: 900 }, (_, n) => `a${n}: &a${n} ${n}\nb${n}: *a${n}`)

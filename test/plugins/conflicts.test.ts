@@ -1,4 +1,4 @@
-// Work of many areas meets a faster commit. The service repeats the work, loses no change and repeats no effect.
+// Work of many areas loses against a faster commit. The service repeats the work without losing a change or repeating an effect.
 import { createHmac } from "node:crypto"
 import { expect } from "chai"
 import { Store, UnitsOfWork } from "#core"
@@ -358,7 +358,7 @@ onStoresInTurn("work that meets a faster commit", ({ start }) => {
       expect(await send(pipeline, { total: 1 })).to.equal(200)
       for (const [collection, read] of all) {
         const before = (await read()) ?? 0
-        // The service writes the count when it is read, or by its timer before that.
+        // The service writes the count on a read, or earlier by its timer.
         const after = await second(collection, 3, async () => {
           expect(await send(pipeline, { total: 2 })).to.equal(200)
           return await read()

@@ -1,7 +1,6 @@
-// What analytics cost beside the bare engine. Queries: through the API, each in a process of its own, beside DuckDB in
-// this process with the same views on the same segments and nothing to guard (goal: 1.5 times its time at most).
-// Ingest: rows as the store gives them to sealed segments and a committed manifest, beside DuckDB's Appender (goal: half
-// of its speed at least). Runs alternate.
+// Cost of analytics compared with the bare engine. Queries: through the API, each in its own process, against unguarded DuckDB in
+// this process with the same views on the same segments (goal: at most 1.5 times its time). Ingest: from the store's rows to
+// sealed segments and a committed manifest, against DuckDB's Appender (goal: at least half of its speed). Runs alternate.
 import { rmSync } from "node:fs"
 import { type DuckDBConnection, DuckDBInstance } from "@duckdb/node-api"
 import { UnitsOfWork } from "#core"

@@ -1,4 +1,4 @@
-// The compiler: a document to a graph, or to all findings at once, each at its place.
+// The compiler: from a document to a graph, or to all findings at once with their places.
 import { expect } from "chai"
 import fc from "fast-check"
 import { AppError } from "../../../core/kernel/errors.ts"
@@ -201,7 +201,7 @@ handlers:
       ...["8 duplicate-id", "11 unknown-field", "12 unknown-need", "13 unknown-handler", "14 reads-non-ancestor"],
       ...["17 duplicate-id", "17 invalid-field"],
     ])
-    // The handler is there and used, regardless of its id.
+    // The handler exists and is used, regardless of its id.
     expect(rules.filter((value) => /1[57] (unknown|unused)-handler/.test(value))).to.deep.equal([])
   })
 

@@ -1,5 +1,5 @@
-// Documents that are large or wrong in thousands of places: the answer stays small, and compiling them never keeps the
-// event loop for long.
+// Documents that are large or wrong in thousands of places. The report stays small, and compiling never blocks the event loop for
+// long.
 import { expect } from "chai"
 import { compile } from "../../../core/pipeline/compile.ts"
 import { environment } from "../doubles.ts"

@@ -1,4 +1,4 @@
-// Bodies in the charsets that browsers and other senders use, with a right label, a wrong one and none.
+// Bodies in the charsets of browsers and other senders, with a correct label, a wrong label and without a label.
 import { expect } from "chai"
 import { type TestHost, testHost } from "#core/testing"
 import { Bench, type Made } from "../bench.ts"

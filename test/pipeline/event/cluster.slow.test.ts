@@ -1,5 +1,5 @@
-// Two nodes on one store: what one promises holds on the other, live messages reach the sockets of both, and work of a
-// node that died is taken up.
+// Two nodes on one store: a node honours the other's promises, live messages reach the sockets of both, and a live node resumes
+// work of a dead one.
 import { createHmac } from "node:crypto"
 import { expect } from "chai"
 import { io, type Socket } from "socket.io-client"
@@ -13,7 +13,7 @@ import { Bench, post } from "../bench.ts"
 import { outsideWorld } from "../outside-world.ts"
 import { onMongo } from "../stores.ts"
 
-/** Longer than any standstill of the machine: leases run out where a test says so. */
+/** Longer than any pause of the machine; tests expire leases explicitly. */
 const leaseMs = 600_000
 
 onMongo("two nodes", ({ start, storage }) => {
@@ -98,10 +98,10 @@ onMongo("two nodes", ({ start, storage }) => {
   it("take up the work of one that holds it no longer, once its lease is over, with the same key", async () => {
     world.answer = () => ({})
     const pipeline = await bench.make({ name: "Taken up", pipeline: [{ id: "act", type: "world.act", says: "{{ event.n }}" }] })
-    // As a node leaves it that was killed after the commit: held, and nobody there.
+    // The state after a node was killed behind its commit: held by a dead node.
     const store = firstHost.get(Store)
     const real = store.commit.bind(store)
-    // Of this event alone: other areas have jobs too, whose commits go on.
+    // Only this event's job: jobs of other areas commit normally.
     const isItsJob = (write: Write) => write.kind === "insert" && (write.doc as Partial<JobDocument>).type === "pipeline.deferred"
     store.commit = async (commit) => {
       const isIts = commit.writes.some(isItsJob)

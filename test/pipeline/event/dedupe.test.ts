@@ -1,4 +1,4 @@
-// Repeats: answered as the first was and journalled as its repeat; only what was accepted has repeats.
+// Repeated events: answered like the first and journalled as its repeat. Only accepted events have repeats.
 import { expect } from "chai"
 import { Clock } from "#core"
 import type { TestHost } from "#core/testing"
@@ -26,7 +26,7 @@ onBothStores("deduplication", ({ start }) => {
   let bench: Bench
   let url: string
   let peer: Peer
-  /** What the peer was asked for, and what it waits for before it answers. */
+  /** Requests to the peer, and the gate before its answers. */
   const arrived: string[] = []
   const gate = Promise.withResolvers<void>()
   before(async () => {
@@ -134,7 +134,7 @@ onBothStores("deduplication", ({ start }) => {
     const first = post(pipeline.inbound_url, { id: 1 })
     await until("the first call", () => arrived.length === 1)
     const repeat = post(pipeline.inbound_url, { id: 1 })
-    // Each later event goes the same way as the repeat would, if it did not wait.
+    // Later events take the same path as the repeat would without waiting.
     const others: ReturnType<typeof post>[] = []
     for (const id of [2, 3]) {
       others.push(post(pipeline.inbound_url, { id }))

@@ -1,4 +1,4 @@
-// Compressed bodies, and other ways in which senders write a request.
+// Compressed bodies and other encodings of requests.
 import { createHmac } from "node:crypto"
 import { once } from "node:events"
 import { connect } from "node:net"

@@ -1,5 +1,6 @@
-// What an event of the full path may do: writes, promises, messages to threads and to the sandbox, and whether it goes beside
-// others, counted and not timed, so that what a feature adds to every event is seen on any machine.
+// Limits on the work of an event of the full path: writes, promises, messages to threads and to the sandbox, and grouping with
+// other events.
+// Counted instead of timed, so an added cost is visible on any machine.
 import { createHook } from "node:async_hooks"
 import { createHmac } from "node:crypto"
 import { connect } from "node:net"
@@ -9,23 +10,23 @@ import { type TestHost, testHost } from "#core/testing"
 import { ChildLink } from "../../../core/pipeline/sandbox/child-link.ts"
 import { GroupCommit } from "../../../core/storage/commit.ts"
 
-/** Node exports a function that makes them. */
+/** Node exports only a function that creates them. */
 const Hmac = createHmac("sha256", "key").constructor as unknown as { prototype: { digest(...inputs: unknown[]): unknown } }
 
 const connections = 64
 const events = 1_280
-/** Of an event that no isolate runs: those of its commit, most of them. */
+/** For an event outside of isolates; most belong to its commit. */
 const maxPromises = 9
-/** Of its call to the sandbox. */
+/** For its call to the sandbox. */
 const maxMorePromises = 6
 
 interface Counts {
   promises: number
   messages: number
   frames: number
-  /** By commit, of events alone. */
+  /** Writes per commit, of events only. */
   readonly writes: number[]
-  /** `v` for each signature that was computed, `c` for each commit of an event, in their order. */
+  /** `v` for each computed signature, `c` for each commit of an event, in order. */
   stages: string
 }
 
@@ -67,7 +68,7 @@ describe("an event of the full path", () => {
     const createdPipeline = await pipeline("Beside", "function transform(event) { return { mark: event.mark, budget: event.budget } }")
     await flood(createdPipeline, "warm")
     const { stages } = await counted(() => flood(createdPipeline, "beside"))
-    // Verified one after the other and then committed so: each change from one to the other begins another group.
+    // Verified and then committed in groups: each change between the two starts another group.
     const groups = stages.replaceAll(/v+/g, "v").replaceAll(/c+/g, "c").length / 2
     expect(stages.replaceAll("v", "")).to.have.length(events)
     expect(groups / events, "groups an event").to.be.at.most(0.25)
@@ -96,7 +97,7 @@ describe("an event of the full path", () => {
   })
 })
 
-/** Sends all events over kept connections, one at a time on each; the sender makes no promise of its own. */
+/** Sends all events over kept connections, one at a time on each. The sender creates no promises. */
 function flood({ inbound_url, secret }: { inbound_url: string; secret: string }, prefix: string): Promise<void> {
   const { hostname, port, pathname } = new URL(inbound_url)
   const requests = Array.from({ length: events }, (_, n) => {

@@ -1,5 +1,5 @@
-// The example of a pipeline document, as it stands: the lead is answered once it is on disk, regardless of what the mail server
-// does, and the journal tells the whole story, also what came after the reply.
+// The example pipeline document, unchanged. The lead is answered once it is on disk, independent of the mail server. The journal
+// has the whole story, including the work after the reply.
 import { readFileSync } from "node:fs"
 import type { AddressInfo } from "node:net"
 import { join } from "node:path"
@@ -107,7 +107,7 @@ onBothStores("the example document", ({ start }) => {
   })
 })
 
-/** From the design, kept beside the test so that it stands as it was written. */
+/** From the design, stored unchanged beside the test. */
 function exampleDocument(): object {
   return parse(readFileSync(join(import.meta.dirname, "example-document.yaml"), "utf8")) as object
 }
@@ -119,7 +119,7 @@ interface HeldBackMail {
   close(): Promise<void>
 }
 
-/** A mail server that greets at once, which its clients do not wait for long, and takes nothing before the test says so. */
+/** A mail server that greets at once, since clients wait only briefly for it. It accepts mail when the test allows it. */
 async function holdBackMail(): Promise<HeldBackMail> {
   const delivered: string[] = []
   const { promise: open, resolve: letGo } = Promise.withResolvers<void>()

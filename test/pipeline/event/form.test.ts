@@ -1,4 +1,4 @@
-// Forms are read in one way, for verification and for the transform.
+// Forms are parsed in one way for verification and for the transform.
 import { setImmediate } from "node:timers/promises"
 import { expect } from "chai"
 import { maxFormFields, readForm } from "../../../core/pipeline/event/form.ts"
@@ -95,7 +95,7 @@ describe("forms", () => {
     const part = '--x\r\nContent-Disposition: form-data; name="a"; filename="f"\r\n\r\nabc'
     const unfinished = readForm("multipart/form-data; boundary=x", Buffer.from(part))
     expect(unfinished?.problem?.kind).to.equal("malformed")
-    // What nobody hears would be thrown by now.
+    // An unhandled rejection would have been thrown by now.
     await setImmediate()
   })
 

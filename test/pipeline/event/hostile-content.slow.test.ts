@@ -1,6 +1,5 @@
-// A megabyte of what costs most to read, check, cut, render and keep, sent to pipelines that do all of it: how long
-// one turn of the event loop lasts, in which nobody else is served. In the slow tier each is sent to every third of the
-// pipelines, in the soak to all.
+// A megabyte of the most expensive content to read, check, cut, render and store, sent to pipelines with all these stages.
+// Measures the longest turn of the event loop. In the slow tier each goes to every third pipeline, in the soak to all.
 import { expect } from "chai"
 import { type TestHost, testHost } from "#core/testing"
 import { expectShortTurn, printLongestTurns, repeatedLongestTurn } from "../../longest-turn.ts"

@@ -1,5 +1,4 @@
-// Names and values that libraries may read as something else, at every kind of entry of the service. Both stores keep the
-// same, and answer the same.
+// Names and values that libraries may misinterpret, at every kind of entry. Both stores store and return the same.
 import { expect } from "chai"
 import type { TestHost } from "#core/testing"
 import { hostileJson } from "../../hostile-json.ts"
@@ -11,7 +10,7 @@ interface Row {
   readonly values: Record<string, unknown>
 }
 
-/** Answers of the first store by title, for the second to be compared with. */
+/** Answers of the first store by title, for comparison with the second. */
 const answers = new Map<string, unknown>()
 
 function sameOnBoth(title: string, answer: unknown): void {

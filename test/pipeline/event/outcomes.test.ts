@@ -1,4 +1,4 @@
-// Every way that an event can end: what the sender is answered, what the journal says, and that nothing else is left.
+// Every outcome of an event: the sender's answer, the journal entry, and no other traces.
 import { createHmac } from "node:crypto"
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -54,7 +54,7 @@ onStoresInTurn("what becomes of an event", ({ start }) => {
     "x-signature-timestamp": String(at),
     "x-signature-256": `sha256=${createHmac("sha256", secret).update(`${at}.${body}`).digest("hex")}`,
   })
-  /** Runs it, and says how the books grew. */
+  /** Runs it and returns the growth of the books. */
   const growth = async (run: () => Promise<unknown>) => {
     const before = await bench.books()
     await run()
@@ -258,7 +258,7 @@ onStoresInTurn("what becomes of an event", ({ start }) => {
       expect([answer.status, answer.body.code, answer.body.details]).to.deep.equal([400, "failed_precondition", details])
       expect(entry).to.deep.include({ status: "failed", cause: "action_failed", rows: [] })
       expect(entry.error?.message).to.include("X-Note").and.not.to.include("Set-Cookie")
-      // What it came with is kept, so that it can be replayed once the pipeline is mended.
+      // The payload is stored, so the event can be replayed after a fix of the pipeline.
       expect(grown).to.deep.equal({ entries: 1, payloads: 1 })
     }
   })

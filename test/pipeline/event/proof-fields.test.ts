@@ -1,4 +1,4 @@
-// What proved the sender, removed from the body before anything else sees it.
+// Proof fields of the sender, removed from the body before any other use.
 import { expect } from "chai"
 import { withoutFields } from "../../../core/pipeline/event/request.ts"
 

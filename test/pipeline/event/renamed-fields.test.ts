@@ -1,4 +1,4 @@
-// Fields that cannot be columns are stored under other names, and no value is lost.
+// Fields with invalid column names are stored under other names, and no value is lost.
 import { expect } from "chai"
 import type { TestHost } from "#core/testing"
 import { Bench, post } from "../bench.ts"
@@ -14,7 +14,7 @@ onStoresInTurn("a field that cannot be a column", ({ start }) => {
     bench = new Bench(host)
   })
 
-  /** Sends a body to a pipeline that writes the whole event, and returns its row and its entry. */
+  /** Sends a body to a pipeline that writes the whole event. Returns its row and its entry. */
   async function stored(body: string | object, more: object = {}, headers: Record<string, string> = {}) {
     const dataset_slug = `renamed-${++count}`
     const pipeline = await bench.make({
@@ -55,7 +55,7 @@ onStoresInTurn("a field that cannot be a column", ({ start }) => {
   ]
   for (const [name, column] of names) {
     it(`is renamed in JSON and in a form: ${JSON.stringify(name.slice(0, 20))}`, async () => {
-      // A literal would set the prototype.
+      // An object literal would set the prototype.
       const json = `{${JSON.stringify(name)}:"kept","other":"too"}`
       const form = new URLSearchParams([
         [name, "kept"],

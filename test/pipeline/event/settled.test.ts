@@ -1,4 +1,4 @@
-// Observers of ended events: plugins that count events beside their path.
+// Observers of ended events: plugins that count events outside their path.
 import { setImmediate as turn } from "node:timers/promises"
 import { expect } from "chai"
 import { z } from "zod"

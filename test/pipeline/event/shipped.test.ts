@@ -1,5 +1,4 @@
-// The pipelines that ship, fed by what their providers really send, signed by the providers' own libraries or as they
-// document it.
+// The shipped pipelines with real payloads of their providers, signed by the providers' own libraries or by their documentation.
 import { createHmac } from "node:crypto"
 import { createRequire } from "node:module"
 import { sign as signForGithub } from "@octokit/webhooks-methods"
@@ -67,7 +66,7 @@ describe("the pipelines that ship", () => {
           }
           sentCount++
           const answer = await post(url("github-stars"), body, headers)
-          // A ping is GitHub's greeting when a webhook is made: answered as the handshake it is.
+          // A ping is GitHub's first request for a new webhook. It is answered as a handshake.
           if (name === "ping") pings++
           if (answer.status !== 200) refused.push(`${name} ${index}: ${answer.status} ${answer.text}`)
         }),

@@ -1,5 +1,5 @@
-// A service that stops while an event waits for the world outside: the sender is told to send it again, and what was done
-// is in the journal.
+// A service stops while an event waits for another system. The sender receives a retryable answer, and the journal records the
+// finished steps.
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -13,10 +13,10 @@ import { until } from "../../waiting.ts"
 import { Bench, post } from "../bench.ts"
 import { outsideWorld } from "../outside-world.ts"
 
-/** Seconds for which a limit holds the step back. */
+/** Seconds of delay of the step by a limit. */
 const waitS = 60
 
-/** The system's, but that a stop waits for the answers to what it breaks off: a busy machine takes longer than half a second. */
+/** The system clock, but with a long time for answers to aborted events: a busy machine needs more than half a second. */
 const clock: Clock = { ...systemClock, after: (ms, run) => systemClock.after(ms === breakOffMs ? 600_000 : ms, run) }
 
 describe("an event that takes longer than a stop waits", () => {

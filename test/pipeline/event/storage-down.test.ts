@@ -1,4 +1,4 @@
-// No 2xx before the commit: an answer waits for the disk, and where the disk is gone the sender is told to come again.
+// No 2xx before the commit: an answer waits for the disk. Without a working disk, the sender receives a retryable answer.
 import { expect } from "chai"
 import { AppError, Store } from "#core"
 import type { TestHost } from "#core/testing"
@@ -28,10 +28,10 @@ onBothStores("an event and its commit", ({ start }) => {
     await post(url, { n: 0 })
   })
 
-  /** Whether it is an event's, and none that the service makes for itself meanwhile. */
+  /** Returns true for commits of an event. The service's own commits do not count. */
   const ofEvent = ({ writes }: Commit) => writes.some(({ collection }) => collection === (RowsCollection as unknown))
 
-  /** Runs with every commit going through `over` instead. */
+  /** Runs with every commit going through `over`. */
   const withCommit = async (over: (real: Store["commit"]) => Store["commit"], run: () => Promise<void>) => {
     const store = host.get(Store) as { commit: Store["commit"] }
     const real = store.commit
@@ -107,7 +107,7 @@ onBothStores("an event and its commit", ({ start }) => {
     await (host.get(Store) as StartedStore).stop()
     for (const body of [{ n: 5 }, "{"]) expectUnavailable(await post(url, body))
     expectUnavailable(await post(`${host.url}/v1/inbound/in_000000000000000000000x`, {}))
-    // What the service has yet to write is tried for twenty seconds.
+    // The service retries pending writes for twenty seconds.
     let stopped = false
     const stopping = host.stop().finally(() => {
       stopped = true

@@ -1,4 +1,4 @@
-// Spans of an event and its stages with an SDK registered, in the trace that the request carries.
+// Spans of an event and its stages with a registered SDK, in the trace of the request.
 import type { InMemorySpanExporter, ReadableSpan } from "@opentelemetry/sdk-trace"
 import { expect } from "chai"
 import { type TestHost, testHost } from "#core/testing"
@@ -60,7 +60,7 @@ describe("tracing of events", () => {
       pipeline: [{ type: "email.send", to: "a@example.com", subject: "Hello", heading: "Hello" }],
     })
     await post(pipeline.inbound_url, {})
-    // Jobs of schedules, and of rows that an earlier test wrote, have spans too.
+    // Jobs of schedules and of earlier tests' rows also have spans.
     const isOfStep = ({ name, attributes }: ReadableSpan) => name === "job" && attributes["millrace.job"] === "pipeline.deferred"
     const job = await until("the span of the step's job", () => spans.getFinishedSpans().find(isOfStep))
     expect(job.attributes).to.include({ "millrace.attempt": 1 })

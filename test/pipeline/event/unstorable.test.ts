@@ -1,4 +1,4 @@
-// Events with names and values that no row takes: whose fault it is, and what their sender is told.
+// Events with unstorable names and values: the responsible side, and the sender's answer.
 import { expect } from "chai"
 import type { TestHost } from "#core/testing"
 import { type Answered, Bench, type Made, post } from "../bench.ts"

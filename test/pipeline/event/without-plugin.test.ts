@@ -1,5 +1,5 @@
-// What a plugin leaves behind that is no longer loaded: its pipelines and deferred steps are refused by a reason that says
-// so, and stay where an operator sees them.
+// Pipelines and deferred steps of a plugin that is no longer loaded. They are refused with a specific reason and stay visible to
+// an operator.
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -66,7 +66,7 @@ describe("what a plugin left behind that is not loaded", () => {
       return jobs[0]
     })
     expect(job.last_error).to.include("no longer compiles with the loaded plugins")
-    // Told once it is kept.
+    // Logged once it is stored.
     await until("the reason being logged", () => reasons().length > 0)
     expect(reasons()).to.deep.equal(["execution_gone"])
     const { body } = await host.api<{ executions: { status: string }[] }>("GET", "/v1/event-pipelines/turned/executions")

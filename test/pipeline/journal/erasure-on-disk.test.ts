@@ -1,4 +1,4 @@
-// Personal data in the journal ends with its payload: what lies on disk before and after, read past the service.
+// Personal data in the journal ends with its payload. Compares the bytes on disk before and after, without the service.
 import { mkdtempSync, readFileSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -15,7 +15,7 @@ import { onBothStores } from "../stores.ts"
 const dayMs = 86_400_000
 const journal = [EntryCollection.name, PayloadCollection.name]
 
-/** Every document of these collections as it lies in the store. */
+/** Returns every stored document of these collections. */
 async function raw(host: TestHost, env: Record<string, string>, collections: readonly string[]): Promise<string> {
   const url = env["MILLRACE_STORAGE_URL"]
   if (url === undefined) {
@@ -54,13 +54,13 @@ const documentOf = (name: string) => ({
   ],
 })
 
-// Each test sends another person, whose name it looks for: another's may still be there.
+// Each test sends another person and searches for that name: other names may still be present.
 onBothStores("what the journal holds of an event", ({ start, storage }) => {
   let dataDir: string
   let env: Record<string, string>
   let host: TestHost
 
-  /** A service with that setting on the suite's store. */
+  /** Starts a service with this setting on the suite's store. */
   const begin = (days: number) => start({ dataDir, env: { ...env, MILLRACE_RETENTION_PAYLOADS_DAYS: String(days) } })
   before(async () => {
     dataDir = mkdtempSync(join(tmpdir(), "millrace-erasure-"))
@@ -70,10 +70,10 @@ onBothStores("what the journal holds of an event", ({ start, storage }) => {
     await first.stop()
     host = await begin(2)
   })
-  // Once the suite's hosts have stopped, which write to it until then.
+  // After the suite's hosts have stopped, since they write to it until then.
   after(() => rmSync(dataDir, { recursive: true, force: true }))
 
-  /** A pipeline that has taken two events: the second has a field that is cut in previews, so that its payload lies apart. */
+  /** A pipeline with two events. The second has a field truncated in previews, so its payload is stored separately. */
   const filled = async (service: TestHost, title: string, person: string) => {
     const { body } = await patiently(() => new Bench(service).save(documentOf(title)))
     const { inbound_url } = body as unknown as Made
@@ -81,11 +81,11 @@ onBothStores("what the journal holds of an event", ({ start, storage }) => {
       expect((await patiently(() => post(inbound_url, item))).body).to.deep.equal({ hello: person.toUpperCase() })
     return inbound_url
   }
-  /** A node that missed a day asks for a moment to catch up. */
+  /** A node that missed a day needs a moment to catch up. */
   const call = <T>(method: string, path: string) => patiently(() => host.api<T>(method, path))
   const entries = async (slug: string) =>
     (await call<{ executions: Entry[] }>("GET", `/v1/event-pipelines/${slug}/executions`)).body.executions
-  /** A look at the journal may have begun before time was moved: the next one comes ten minutes later. */
+  /** A sweep may have started before the move of the clock. The next one comes ten minutes later. */
   const erased = (traces: RegExp, collections = journal) => {
     const look = async () => {
       host.clock.move(600_000)
@@ -122,7 +122,7 @@ onBothStores("what the journal holds of an event", ({ start, storage }) => {
     expect([again.status, again.body.details.reason]).to.deep.equal([400, "payload_expired"])
   })
 
-  // The last: it stops the service, to read the bytes of its file.
+  // Last: it stops the service to read the bytes of its file.
   it("leaves the disk when its payload does, and the story of the event stays", async () => {
     const inbound_url = await filled(host, "Personal", "Lovelace")
     const before = (await entries("personal"))[0]

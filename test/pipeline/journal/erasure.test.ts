@@ -1,4 +1,4 @@
-// The sweep that takes expired payloads out of the journal: what it reads and writes, and where it goes on.
+// The sweep of expired payloads in the journal: its reads and writes, and its position.
 import { expect } from "chai"
 import type { Commit, CommitResult, Store } from "../../../core/contract/store.ts"
 import type { Clock } from "../../../core/kernel/clock.ts"
@@ -20,11 +20,11 @@ const [busy, quiet] = ["0199bbbb-0000-7000-8000-000000000001", "0199bbbb-0000-70
 describe("erasure of expired payloads", () => {
   let opened: OpenedFile
   let now: number
-  /** Wall time and measured time, as the test sets them. */
+  /** Wall time and measured time, set by the test. */
   let clock: Clock
   let writes: Commit["writes"][number][]
   let missingCount: number
-  /** What becomes of a commit. */
+  /** Outcome of a commit. */
   let commit: (input: Commit) => Promise<CommitResult>
 
   beforeEach(async () => {

@@ -1,4 +1,4 @@
-// Previews: what of a payload may stand in the journal.
+// Previews: parts of a payload allowed in the journal.
 import { expect } from "chai"
 import fc from "fast-check"
 import { previewOfText, previewOfValue } from "../../../core/pipeline/journal/draft.ts"

@@ -1,4 +1,4 @@
-// A flood of bad events cannot fill the disk: above a cap they fold into one entry a cause, whose count tells all.
+// A flood of bad events cannot fill the disk. Above a cap they fold into one entry per cause with a count.
 import { expect } from "chai"
 import { until } from "../../waiting.ts"
 import { Bench, post } from "../bench.ts"
@@ -7,7 +7,7 @@ import { onBothStores } from "../stores.ts"
 onBothStores("a flood of rejections", ({ start }) => {
   it("folds into one entry a cause above the cap, with the count and the times", async () => {
     const host = await start({ env: { MILLRACE_INBOUND_REJECTED_ENTRIES_PER_MINUTE: "5" } })
-    // One minute holds it all, so that the counts below are exact.
+    // All within one minute, so the counts below are exact.
     host.clock.set(Math.floor(Date.now() / 60_000) * 60_000)
     const bench = new Bench(host)
     const pipeline = await bench.make({

@@ -1,4 +1,4 @@
-// Every rule of the compiler, by its own examples: the bad one has the finding, the good one has not and compiles.
+// Every rule of the compiler by its own examples: the bad one has the finding, the good one has no finding and compiles.
 import { expect } from "chai"
 import { compileText } from "../../../core/pipeline/compile.ts"
 import { type RuleId, rules } from "../../../core/pipeline/findings.ts"
@@ -12,7 +12,7 @@ async function findingsOf(example: string) {
 describe("lint rules", () => {
   for (const id of Object.keys(rules) as RuleId[]) {
     const rule = rules[id]
-    // What files have only beside each other is tried in test/cli/rules.test.ts.
+    // test/cli/rules.test.ts covers rules across files.
     if (rule.bad.includes("\n---\n")) continue
     it(`${id}: ${rule.summary}`, async () => {
       const bad = (await findingsOf(rule.bad)).filter((finding) => finding.rule === id)

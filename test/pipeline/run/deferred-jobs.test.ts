@@ -1,5 +1,5 @@
-// What deferred steps cost and whom they hold up: no job for a step that is not to run, and no organization's mail behind
-// another's calls that hang.
+// Cost and fairness of deferred steps: no job for a skipped step, and no delay of an organization's mail by another's hanging
+// calls.
 import { expect } from "chai"
 import { JobQueue, UnitsOfWork } from "#core"
 import { type TestHost, testHost } from "#core/testing"
@@ -42,7 +42,7 @@ describe("jobs of deferred steps", () => {
     const queue = host.get(JobQueue)
     const { enqueue } = queue
     let requestCount = 0
-    // Of steps alone: schedules make jobs at times of their own.
+    // Counts only steps: schedules enqueue jobs at their own times.
     queue.enqueue = function (this: JobQueue, ...inputs) {
       if (inputs[1].type === deferredJob.type) requestCount++
       return enqueue.apply(this, inputs as never)
@@ -84,7 +84,7 @@ describe("jobs of deferred steps", () => {
       await gate
       return { status: 200, headers: {}, body: "{}" }
     })
-    // With the longest deadline: a call that is given up before the others came is made again.
+    // With the longest deadline: a call that timed out before the others arrived would be repeated.
     const call = { id: "call", type: "http.request", url: "https://slow.example.com/", timeout_ms: 600_000 }
     const flooding = await make("Hanging", [call])
     const own = await make("Own mail", [{ id: "mail", type: "email.send", to: "own@example.com", subject: "Own", heading: "Own" }])

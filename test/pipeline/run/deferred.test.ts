@@ -1,4 +1,4 @@
-// Work after the reply: its order, its tries, what its failures mean, and that it outlives the node it began on.
+// Work after the reply: its order, retries, failures, and resumption on another node.
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -261,7 +261,7 @@ onStoresInTurn("deferred steps of a node that stops", ({ start, storage }) => {
   before(() => {
     dataDir = mkdtempSync(join(tmpdir(), "millrace-stop-"))
   })
-  // Once the suite's hosts have stopped, which write to it until then.
+  // After the suite's hosts have stopped, since they write to it until then.
   after(() => rmSync(dataDir, { recursive: true, force: true }))
 
   it("are given back, their try uncounted, and run by the next", async () => {

@@ -1,4 +1,4 @@
-// A disk that is full while calls and mails are on their way: their outcomes wait for room, and nothing is sent twice.
+// A disk that fills up during calls and mails. Their outcomes wait for room, and no call or mail repeats.
 import { expect } from "chai"
 import { AppError, Store } from "#core"
 import { type TestHost, testHost } from "#core/testing"

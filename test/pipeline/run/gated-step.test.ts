@@ -1,4 +1,4 @@
-// Where a step stands before its gate, when it cannot go on.
+// State of a step before its gate if it cannot continue.
 import { expect } from "chai"
 import { z } from "zod"
 import { defineAction } from "#core"

@@ -1,5 +1,5 @@
-// Deferred steps beside a destination that never answers. No time limit passes in these tests, so a step that waits for
-// the silent destination would wait for ever.
+// Deferred steps beside a silent destination. No time limit expires in these tests, so a step behind the silent destination would
+// wait for ever.
 import { expect } from "chai"
 import { type TestHost, testHost } from "#core/testing"
 import { until } from "../../waiting.ts"

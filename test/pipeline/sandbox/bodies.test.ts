@@ -1,4 +1,4 @@
-// What a sandbox makes of a body: read as JSON, and checked against the pipeline's schema.
+// Bodies in the sandbox: read as JSON and checked against the pipeline's schema.
 import { expect } from "chai"
 import fc from "fast-check"
 import { callOf, programOf, sandboxOfSuite } from "./sandbox-under-test.ts"

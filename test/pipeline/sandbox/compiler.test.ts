@@ -1,4 +1,4 @@
-// The process that compiles: what it says of invalid schemas, and when it has had nothing to do for a while.
+// The compiling process: its reports of invalid schemas, and its end after idle time.
 import { spawn } from "node:child_process"
 import { existsSync } from "node:fs"
 import { expect } from "chai"
@@ -66,7 +66,7 @@ describe("the compiler's process", () => {
     const compiler = new Compiler(new MovableClock(), { onReady: () => {}, onLost: ({ stderr }) => lost.push(stderr) })
     let elapsed = 0
     while (existsSync(`/proc/self/fd/${elapsed}`)) elapsed++
-    // Another process sets the limit, and takes it back: this one could start none any more.
+    // Another process sets the limit and reverts it: this process could no longer start one.
     const limit = `prlimit --pid $0 --nofile=$1:; echo set; read -r _; prlimit --pid $0 --nofile=$2:; echo taken back`
     const limiter = spawn("/bin/sh", ["-c", limit, String(process.pid), String(elapsed + 8), "4096"])
     try {

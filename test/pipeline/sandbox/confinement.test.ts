@@ -1,5 +1,5 @@
-// The sandbox's processes as a wall of their own: code that runs outside of its isolate, in a child's own realm, reaches no
-// file, no network, no other process, no environment, and no other organization's next program.
+// Confinement of the sandbox's processes. Code outside its isolate, in a child's own realm, reaches no file, network, other
+// process or environment, and no later program of another organization.
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { createServer, type Server } from "node:net"
 import { tmpdir } from "node:os"
@@ -11,7 +11,7 @@ import { Compiler } from "../../../core/pipeline/sandbox/compiler.ts"
 
 const isRoot = process.getuid?.() === 0
 
-/** Processes that this one has started with an argument. */
+/** Returns child processes of this process with this argument. */
 function childrenWith(argument: string): number[] {
   return readdirSync("/proc")
     .filter((name) => /^\d+$/.test(name))
@@ -26,7 +26,7 @@ function childrenWith(argument: string): number[] {
     .map(Number)
 }
 
-// What denies files and the network in the kernel is Linux's.
+// Only Linux denies files and the network in the kernel.
 const onLinux = process.platform === "linux" ? describe : describe.skip
 
 onLinux("a sandbox child's own realm", () => {
@@ -139,7 +139,7 @@ onLinux("a sandbox child's own realm", () => {
 onLinux("compile processes", () => {
   it("serve one organization each, and are not handed on", async () => {
     const compiler = new Compiler(new MovableClock())
-    // Those of a sandbox that other files of this process share.
+    // Children of a sandbox shared with other files of this process.
     const others = new Set(childrenWith("compile-main"))
     const compile = async (organization: string, type: string) => {
       expect((await compiler.compile({ organization, schema: { type }, transform: null })).problems).to.deep.equal([])
@@ -152,7 +152,7 @@ onLinux("compile processes", () => {
       const second = await compile("b", "object")
       expect(second).to.have.length(2).and.to.include.members(first)
       await compile("c", "object")
-      // One more organization than there may be processes: the one that rested longest ends, and its successor is new.
+      // One organization more than processes: the longest idle process ends and has a new successor.
       const fourth = await compile("d", "object")
       expect(fourth).to.have.length.within(3, 4)
       expect(fourth.filter((pid) => !second.includes(pid))).to.have.length(2)

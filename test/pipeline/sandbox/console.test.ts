@@ -1,9 +1,9 @@
-// What transforms write by `console`, as it comes out of the sandbox.
+// Console output of transforms, as returned by the sandbox.
 import { expect } from "chai"
 import { sandboxOfSuite } from "./sandbox-under-test.ts"
 
 describe("lines that a transform writes", () => {
-  // A process that ends over an event takes along what it wrote, as on a busy machine one would that loops.
+  // A process that ends during an event loses its output. A busy machine could cause this with the default deadline.
   const { run } = sandboxOfSuite({ settings: { hard_deadline_ms: 10_000 } })
   const inTransform = (body: string) => `function transform(event) { ${body} }`
   const logLinesOf = async (body: string, payload: unknown = {}) => (await run(inTransform(body), payload)).logs

@@ -1,5 +1,5 @@
-// A child that is lost: only the culprit fails, its neighbours' events run again, and a pipeline that keeps costing
-// children is set apart and paused.
+// A lost child process: only the culprit fails, its neighbours' events run again, and a pipeline that repeatedly costs children
+// is isolated and paused.
 import { readdirSync, readFileSync } from "node:fs"
 import { getCompileCacheDir } from "node:module"
 import { join } from "node:path"
@@ -42,7 +42,7 @@ describe("sandbox containment", () => {
     sights = []
     elapsed = 0
     passes = false
-    // Time passes only as a test says, so that no pause ends before it has looked; timers run as ever.
+    // The test moves the time, so no pause ends before its checks. Timers run as usual.
     const clock = { ...systemClock, monotonic: () => elapsed + (passes ? performance.now() : 0) }
     sandbox = sandboxUnderTest({ clock, observe: (sight) => sights.push(sight) })
     await sandbox.start()
@@ -70,7 +70,7 @@ describe("sandbox containment", () => {
   it("runs events again that were in hand when a child was killed from outside", async () => {
     const pids = childrenOf(process.pid)
     const events = Array.from({ length: 200 }, (_, n) => sandbox.run(callOf(good, { n })))
-    // The one at work and its spare.
+    // The active process and its spare.
     for (const pid of pids) process.kill(pid, "SIGKILL")
     for (const [n, result] of (await Promise.all(events)).entries()) expect(result).to.include({ ok: true, event: `{"n":${n + 1}}` })
     expect(lost()).to.be.within(1, 2)
@@ -98,7 +98,7 @@ describe("sandbox containment", () => {
 
   it("does not hold against an event what its process waits for the processor", async () => {
     const program = await programOf(sandbox, "function transform(event) { let n = 0; while (n < 1e7) n++; return { n } }")
-    // Away for longer than a transform may take, half of the time.
+    // Stopped half of the time, longer than a transform's limit.
     let times = 0
     const away = setInterval(() => {
       const pids = childrenOf(process.pid)
@@ -123,7 +123,7 @@ describe("sandbox containment", () => {
     const program = await programOf(sandbox, "function transform(event) { let n = 0; while (n < 4e6) n++; return { n } }")
     const pids = childrenOf(process.pid)
     let stood = false
-    // Longer than an event may take in wall time, and always with one in hand.
+    // Longer than an event's limit in wall time, always with one event in progress.
     const cached = pause(100).then(async () => {
       for (const pid of pids) process.kill(pid, "SIGSTOP")
       await pause(3_500)

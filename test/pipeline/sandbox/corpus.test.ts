@@ -1,5 +1,5 @@
-// Hostile transforms and schemas, each beside a neighbour of another organization: contained within its deadline,
-// reported with its cause, and the neighbour answered rightly, in the soak within a second.
+// Hostile transforms and schemas, each beside a neighbour of another organization: contained within the deadline and reported
+// with their cause. The neighbour's answer is correct, and in the soak arrives within a second.
 import { expect } from "chai"
 import type { Program, Sandbox } from "../../../core/pipeline/sandbox/sandbox.ts"
 import { RunningTime } from "../../slowness.ts"
@@ -8,7 +8,7 @@ import { type Hostile, hostileTransforms } from "./hostile-transforms.ts"
 import { callOf, programOf, sandboxUnderTest } from "./sandbox-under-test.ts"
 
 const neighbourMs = 1_000
-// The hard deadline is of CPU time; a child's start comes on top.
+// The hard deadline counts CPU time; a child's start is additional.
 const containedMs = 3_000
 
 interface Outcome {

@@ -1,11 +1,11 @@
-// What counts towards the deadline of an event: the processor time of the threads that work on it.
+// The deadline of an event counts the processor time of its threads.
 import { once } from "node:events"
 import { Worker } from "node:worker_threads"
 import { expect } from "chai"
 import { cpuMs } from "../../../core/pipeline/sandbox/child/hand.ts"
 import { sandboxOfSuite } from "./sandbox-under-test.ts"
 
-/** Until its thread has used so many milliseconds of the processor. */
+/** Works until its thread has used this many milliseconds of processor time. */
 function work(milliseconds: number): void {
   const { user, system } = process.threadCpuUsage()
   for (let used = 0; used < milliseconds * 1_000; ) {

@@ -1,4 +1,4 @@
-// One organization's flood beside another's events and programs: by turns, counted in answers rather than in time.
+// One organization's flood beside another's events and programs: fair turns, counted in answers instead of time.
 import { expect } from "chai"
 import { systemClock } from "../../../core/kernel/clock.ts"
 import type { Sandbox } from "../../../core/pipeline/sandbox/sandbox.ts"
@@ -7,7 +7,7 @@ import { callOf, programOf, sandboxUnderTest } from "./sandbox-under-test.ts"
 describe("sandbox fairness", () => {
   let sandbox: Sandbox
   before(async () => {
-    // Its time stands, so that no event waits too long on a busy machine: the subject is the order.
+    // With a stopped clock, so no event times out on a busy machine: the subject is the order.
     sandbox = sandboxUnderTest({ clock: { ...systemClock, monotonic: () => 0 } })
     await sandbox.start()
   })
@@ -31,7 +31,7 @@ describe("sandbox fairness", () => {
       before.push(answered - from)
     }
     expect(answered).to.be.below(pipelines * events)
-    // From the first on, when nobody knows yet that these are slow.
+    // From the first turn on, before these are known to be slow.
     for (const count of before) expect(count).to.be.at.most(2 * events)
     expect(sandbox.shares().sandbox.map(({ organization }) => organization)).to.deep.equal(["hostile"])
     for (const result of await Promise.all(flood)) expect(result).to.include({ ok: true })
@@ -59,7 +59,7 @@ describe("sandbox fairness", () => {
     await Promise.all(flood)
   })
 
-  // The last: what waits when it ends is answered by the stop.
+  // Last: the stop answers the waiting events.
   it("refuses the flood and nobody else at the bound", async () => {
     const program = await programOf(sandbox, "function transform(event) { return event }")
     const refused: unknown[] = []

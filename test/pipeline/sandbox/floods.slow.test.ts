@@ -1,5 +1,5 @@
-// Floods of one organization's pipelines beside another's events and documents, over the public endpoints: nothing of the other
-// fails, and it is answered in time.
+// Floods of one organization's pipelines beside another's events and documents, over the public endpoints. The other organization
+// has no failures and timely answers.
 import { expect } from "chai"
 import { UnitsOfWork } from "#core"
 import { type TestHost, testHost } from "#core/testing"
@@ -8,7 +8,7 @@ import { runningMs } from "../../slowness.ts"
 import { expectWithin, isSoak } from "../../tier.ts"
 import { Bench, type Made, post } from "../bench.ts"
 
-/** Were each of them given a turn before the other organization has another, it would not be answered ten times. */
+/** With one turn for each of these before the next turn of the other organization, it would not be answered ten times. */
 const pipelines = isSoak ? 350 : 24
 const documents = isSoak ? 40 : 16
 
@@ -19,7 +19,7 @@ describe("a flood of many pipelines", () => {
 
   before(async function () {
     this.timeout(900_000)
-    // Turns are what is judged: with processes of its own, as a service has them.
+    // Measures turns, so it uses its own processes, as a service does.
     host = await testHost({ ownSandbox: true, env: { MILLRACE_SERVER_DRAIN_MS: "100" } })
     quietKey = await host.get(UnitsOfWork).run((work) => {
       const organizations = host.get(Organizations)
@@ -104,7 +104,7 @@ describe("a flood of many pipelines", () => {
       expect(answered - before).to.be.at.most(2)
       expectWithin(1_000, ms, "the answer to the quiet organization")
     }
-    // The rest is not waited for: it ends with the service.
+    // The remaining requests end with the service.
     expect(answered).to.be.below(documents)
     void Promise.allSettled(flood)
   })

@@ -1,5 +1,6 @@
-// The JSON-Schema-Test-Suite (drafts 7 and 2020-12) through the real sandbox: each schema compiled as a pipeline's, each
-// instance sent as an event's body. Read in place: MILLRACE_TEST_VECTORS, or the vectors folder beside the project.
+// The JSON-Schema-Test-Suite (drafts 7 and 2020-12) through the real sandbox. Each schema is compiled as a pipeline's, each
+// instance is an event's body.
+// Read from MILLRACE_TEST_VECTORS, or from the vectors folder beside the project.
 import { existsSync, readdirSync, readFileSync } from "node:fs"
 import { join, relative } from "node:path"
 import { fileURLToPath } from "node:url"
@@ -29,7 +30,7 @@ function withDialect(schema: unknown, dialect: string): unknown {
   return typeof schema === "object" && schema !== null && !("$schema" in schema) ? { $schema: dialect, ...schema } : schema
 }
 
-/** References to other documents, and dialects that such a document would define. */
+/** Refused: references to other documents, and dialects defined by them. */
 function isRefusedByDesign({ message, pointer = "" }: ProgramProblem, schema: unknown): boolean {
   if (!JSON.stringify(schema).includes('"http://localhost:1234/') && !JSON.stringify(schema).includes(".json")) return false
   return (message.includes("is outside the document") && pointer.endsWith("/$ref")) || pointer === "/$schema"

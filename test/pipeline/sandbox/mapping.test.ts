@@ -1,5 +1,5 @@
-// Programs that run outside of isolates: what they make of a body is what the isolate makes of it, for drawn transforms,
-// schemas and bodies; and what only an isolate may run is left to it.
+// Programs run outside of isolates give the isolate's result for random transforms, schemas and bodies. Other programs stay in
+// the isolate.
 import { expect } from "chai"
 import fc from "fast-check"
 import { mapped, readMapping } from "../../../core/pipeline/sandbox/mapping/mapping.ts"
@@ -15,7 +15,7 @@ const access = (of: string) =>
     return by.endsWith("[") || !isPlain ? `${of}${by.startsWith("?") ? "?." : ""}["${key}"]` : `${of}${by}${key}`
   })
 
-/** Text of expressions over `event`, most of them such as a mapping takes. */
+/** Random expressions over `event`, most of them supported by a mapping. */
 const { expression } = fc.letrec<{ expression: string }>((tie) => {
   const inputs = tie("expression")
   return {
@@ -107,7 +107,7 @@ describe("programs that only rearrange fields", () => {
   before(() => sandbox.start())
   after(() => sandbox.stop())
 
-  /** How many of the bodies were mapped; throws where one came out otherwise than of the isolate. */
+  /** Returns the number of mapped bodies. Throws if a result differs from the isolate's. */
   async function agree(program: Program, bodies: readonly string[], pipelineId: string): Promise<number> {
     let count = 0
     for (const text of bodies) {
@@ -144,7 +144,7 @@ describe("programs that only rearrange fields", () => {
       }),
       { numRuns: drawnRuns * 6, seed },
     )
-    // Else nothing was compared.
+    // Otherwise no comparisons took place.
     expect([mappings > 2 * drawnRuns, events > 2 * drawnRuns]).to.deep.equal([true, true])
   })
 

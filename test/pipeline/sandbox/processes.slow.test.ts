@@ -1,5 +1,5 @@
-// Processes of the sandbox that are set apart or replaced: of an organization that keeps costing time, one that compiles for
-// too long, and one that has grown.
+// Isolated and replaced processes of the sandbox: of an organization that repeatedly costs time, of a long compilation, and of a
+// grown process.
 import { expect } from "chai"
 import type { SandboxSight } from "../../../core/pipeline/sandbox/create-sandbox.ts"
 import type { Sandbox } from "../../../core/pipeline/sandbox/sandbox.ts"
@@ -19,7 +19,7 @@ describe("sandbox fairness", () => {
     const endless = await programOf(sandbox, "function transform() { for (;;); }")
     const quick = await programOf(sandbox, "function transform(event) { return event }")
     const kinds = new Set<string>()
-    // Each pipeline runs away once only: none is paused for it by itself.
+    // Each pipeline exceeds its time only once, so none is paused on its own.
     for (let i = 0; i < 64; i++) {
       const result = await impatient.run(callOf(endless, {}, { organization: "runaway", pipelineId: `once-${i}` }))
       kinds.add(result.ok ? "ok" : result.kind)
@@ -42,7 +42,7 @@ describe("sandbox fairness", () => {
 describe("a sandbox process that has grown", () => {
   it("is replaced between events, and refuses none", async () => {
     const sights: SandboxSight[] = []
-    // Less than any process takes, so that each look finds one to replace.
+    // Less than any process uses, so each check finds one to replace.
     const sandbox = sandboxUnderTest({ settings: { max_process_mb: 1 }, observe: (sight) => sights.push(sight) })
     await sandbox.start()
     try {

@@ -1,5 +1,4 @@
-// What the source of a transform tells of its result: exact, nearly, or nothing; never a field that could be missing from
-// the list.
+// Fields of a transform's result, read from its source: exact, partial or unknown. The list never lacks a possible field.
 import { expect } from "chai"
 import { transformSource } from "../../../core/pipeline/sandbox/isolate/compiler/transform-source.ts"
 

@@ -1,4 +1,4 @@
-// The sandbox through its port: what an event's body becomes, what is refused, and that nothing stays behind.
+// The sandbox through its port: results of bodies, refusals, and no remaining state.
 import { mkdtemp, readdir, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -285,7 +285,7 @@ describe("sandbox", () => {
   })
 
   it("collects what a pipeline is sent while its process is busy", async () => {
-    /** Of each group that left, how many events left with it and before it. */
+    /** For each sent group: the number of events in it and before it. */
     const ends: number[] = []
     let [answered, mostOut] = [0, 0]
     const observing = sandboxUnderTest({
@@ -305,7 +305,7 @@ describe("sandbox", () => {
         calls.push(send(1))
       }
       for (const result of await Promise.all(calls)) expect(result).to.include({ ok: true })
-      // The next leaves before those who wait for the last are told.
+      // The next group is sent before the waiters of the last are resolved.
       expect(mostOut).to.be.at.most(2)
     } finally {
       await observing.stop()

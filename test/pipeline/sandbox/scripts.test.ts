@@ -1,5 +1,4 @@
-// Scripts of plugins: run in the sandbox with what they are given, within their deadline and size, and reported in words
-// that speak of scripts.
+// Scripts of plugins: run in the sandbox with their input, within deadline and size, with error messages about scripts.
 
 import { expect } from "chai"
 import { Scripts } from "#core"

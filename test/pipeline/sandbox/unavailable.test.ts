@@ -1,5 +1,5 @@
-// A machine on which no process of the sandbox can start: nobody is blamed for it, nobody learns anything of the machine,
-// and it works again by itself once it can.
+// A machine on which no sandbox process can start. No pipeline is blamed, no answer reveals details of the machine, and the
+// sandbox recovers by itself.
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -37,7 +37,7 @@ describe("a sandbox that cannot start", () => {
     state: "active",
     auth_mode: "none",
     request_schema: { type: "object", title: name },
-    // Such an event costs the process: nothing else stops a native call.
+    // Such an event costs the process: only this stops a native call.
     transform_js: "function transform(event) { return event.bomb ? { at: [].indexOf.call({ length: 2 ** 53 - 1 }, 1) } : event }",
     pipeline: [{ type: "respond", body: { n: "{{ event.n }}" } }],
   })
@@ -80,7 +80,7 @@ describe("a sandbox that cannot start", () => {
     const bombs = [await bench.make(documentOf("First")), await bench.make(documentOf("Second"))]
     expect((await post(pipeline.inbound_url, { n: 1 })).status).to.equal(200)
     process.execPath = broken
-    // The process at work, and the one that may stand by.
+    // The active process and a possible spare.
     for (const { inbound_url } of bombs) await post(inbound_url, { bomb: true })
     let before = await bench.books()
     const refused = await until("a refusal", async () => {

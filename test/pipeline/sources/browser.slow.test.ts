@@ -1,5 +1,5 @@
-// A lead from a real page in a real browser: a form that the page posts as JSON from another origin, a plain HTML form,
-// and the beacon that a page sends when it is left.
+// A lead from a real page in a real browser: a form posted as JSON from another origin, a plain HTML form, and a beacon sent on
+// leaving the page.
 import { createServer, type Server } from "node:http"
 import type { AddressInfo } from "node:net"
 import { expect } from "chai"

@@ -1,5 +1,4 @@
-// One organization floods, the other is quiet: the flood is turned away at the bound, the quiet one is not and is
-// answered in time.
+// One organization floods while the other is quiet. The flood is refused at the bound; the quiet organization is served in time.
 import { fork } from "node:child_process"
 import { once } from "node:events"
 import { join } from "node:path"
@@ -15,7 +14,7 @@ import { until } from "../../waiting.ts"
 import { Bench, type Made, post } from "../bench.ts"
 
 const pipeline = { name: "Leads", state: "active", auth_mode: "none", pipeline: [{ type: "dataset.write", dataset_slug: "leads" }] }
-/** Whose times are judged in the soak alone. */
+/** Their times are checked only in the soak. */
 const quietEvents = isSoak ? 30 : 8
 
 describe("a flood of one organization", () => {
@@ -52,7 +51,7 @@ describe("a flood of one organization", () => {
       )
       expect([...statuses]).to.deep.equal([200])
       expect(Object.keys(counts)).to.deep.equal(["200", "429"])
-      // More would mean that it stood behind the flood.
+      // A longer time would mean that it waited behind the flood.
       expectWithin(1_000, waits.at(-1), "the slowest answer to the quiet organization")
     } finally {
       await host.stop()

@@ -1,4 +1,4 @@
-// Events from inside the service, pipelines that feed pipelines, and dry runs that leave nothing.
+// Events from inside the service, pipelines that send to pipelines, and dry runs without traces.
 import { expect } from "chai"
 import type { TestHost } from "#core/testing"
 import { until } from "../../waiting.ts"

@@ -1,4 +1,4 @@
-// Replays, and the awaited steps whose intents make them safe: nothing that is run again is done twice.
+// Replays, and awaited steps with intents. No step takes effect twice.
 import { expect } from "chai"
 import type { TestHost } from "#core/testing"
 import { ShiftedClock } from "../../shifted-clock.ts"
@@ -74,7 +74,7 @@ onStoresInTurn("replay", ({ start }) => {
     const twice = await replay("replayed", again.body.execution_id)
     expect(twice.body.replay_of).to.equal(again.body.execution_id)
     expect((await bench.entry("replayed", twice.body.execution_id)).replay_of).to.equal(first.body.execution_id)
-    // Else it would be an act of a later test.
+    // Otherwise it would count as an act of a later test.
     await until(() => world.acts.length === 4)
   })
 
@@ -140,7 +140,7 @@ onStoresInTurn("replay", ({ start }) => {
     const { body } = await post(inbound_url, { n: 1 })
     expect((await replay("aged", body.execution_id)).status).to.equal(200)
     expect((await bench.entry("aged", body.execution_id)).payload_preview).to.equal('{"n":1}')
-    // Not back again: what has expired may have been removed meanwhile.
+    // Time never goes back: expired documents may have been removed.
     clock.step(8 * 86_400_000)
     const late = await replay("aged", body.execution_id)
     const entry = await bench.entry("aged", body.execution_id)

@@ -1,5 +1,5 @@
-// Bad events of each kind through every source that takes them: outside HTTP, `POST …/events`, `pipeline.send`, replay,
-// page events and dry run. One fault has one cause, one journal entry and one reason, whichever way it came.
+// Bad events of each kind through every source: outside HTTP, `POST …/events`, `pipeline.send`, replay, page events and dry run.
+// One fault has one cause, one journal entry and one reason for every source.
 import { expect } from "chai"
 import type { TestHost } from "#core/testing"
 import { until } from "../../waiting.ts"
@@ -52,7 +52,7 @@ onStoresInTurn("an event that", ({ start }) => {
   let outside: Made
   let page: Made
   before(async () => {
-    // A busy machine's transform would be ended by its process once in a while, which is told of in other words.
+    // On a busy machine, the process would sometimes end the transform, with another message.
     host = await start({ env: { MILLRACE_JOBS_POLL_MS: "20", MILLRACE_SANDBOX_HARD_DEADLINE_MS: "10000" } })
     bench = new Bench(host)
     outside = await bench.make({ ...document, name: "Outside" })
@@ -77,7 +77,7 @@ onStoresInTurn("an event that", ({ start }) => {
       { payload },
     )
 
-  /** What an entry tells, less what names this very execution. */
+  /** Returns an entry without fields unique to its execution. */
   const storyOf = ({ status, cause, error, schema_errors, payload_preview, rows, response }: Entry) => {
     const { execution_id: _, ...details } = (JSON.parse(response?.body ?? "{}") as Refusal).details
     return { status, cause, error, schema_errors, payload_preview, rows, answer: response?.status, details }
@@ -180,7 +180,7 @@ onStoresInTurn("an event that", ({ start }) => {
       for (const { inbound_url, slug } of [outside, page]) {
         const answer = await answered(await fetch(inbound_url, { method: "POST", body: body as string, headers: { "content-type": type } }))
         const entry = await bench.newest(slug)
-        // A page's events prove themselves by their body: one that cannot be read proves nothing.
+        // Events of a page are verified by their body, so an unreadable body is unverified.
         const unproven = slug === page.slug && reason !== "body_too_large"
         const expected = unproven ? [401, "unverified", entry.verdict.cause] : [status, reason, reason]
         expect([answer.status, answer.body.details.reason, entry.cause], slug).to.deep.equal(expected)
@@ -197,12 +197,12 @@ onStoresInTurn("events beyond the cap of rejections a minute", ({ start }) => {
   let bench: Bench
   before(async () => {
     host = await start({ env: { MILLRACE_INBOUND_REJECTED_ENTRIES_PER_MINUTE: String(cap) } })
-    // One minute holds it all: with it the cap would turn.
+    // All within one minute: the cap resets with the minute.
     host.clock.set(Math.floor(Date.now() / 60_000) * 60_000)
     bench = new Bench(host)
   })
 
-  /** The entries of more rejections than the cap has, once all are counted. */
+  /** Sends more rejections than the cap. Returns the entries once all are counted. */
   const flood = async (slug: string, send: () => Promise<unknown>) => {
     const before = (await bench.entries(slug)).length
     for (let n = 0; n < cap + 4; n++) await send()

@@ -1,5 +1,6 @@
-// Requests that the service itself could not serve: each is answered 503, counted by its reason and told in the log, at a
-// bounded rate, wherever on its way the fault was met. What is its sender's fault, or another's load, is not among them.
+// Requests that the service itself could not serve: each is answered 503, counted by its reason and logged at a bounded rate, at
+// any stage of the fault.
+// Faults of the sender and load by others do not count.
 import { expect } from "chai"
 import { AppError, Store } from "#core"
 import { type TestHost, testHost } from "#core/testing"
@@ -22,7 +23,7 @@ describe("requests that the service could not serve", () => {
     pipeline = await new Bench(host).make({
       name: "Counted",
       request_schema: { type: "object" },
-      // One that only the sandbox can run.
+      // A program that needs the sandbox.
       transform_js: "function transform(event) { return Object.assign({}, event) }",
       pipeline: [{ type: "dataset.write", dataset_slug: "counted" }],
     })
@@ -39,7 +40,7 @@ describe("requests that the service could not serve", () => {
     host.logged
       .map((line) => JSON.parse(line) as { msg: string; reason?: string; omitted?: number; err?: { message: string } })
       .filter((line) => line.msg === "inbound requests are answered 503" && line.reason === reason)
-  /** Runs with one method of a service doing something else. */
+  /** Runs with one method of a service replaced. */
   const instead = async <T extends object, K extends keyof T>(service: T, method: K, other: T[K], run: () => Promise<void>) => {
     const real = service[method]
     service[method] = other
@@ -88,7 +89,7 @@ describe("requests that the service could not serve", () => {
         expect(text).not.to.include("node-7")
       }
       await during(async () => {
-        // Ten seconds do not pass by themselves, however long this takes.
+        // With a stopped clock, ten seconds do not pass by themselves.
         clock.stand()
         for (let n = 0; n < 5; n++) await send()
         expect(logLinesOf(reason).length).to.equal(1)

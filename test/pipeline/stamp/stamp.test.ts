@@ -1,5 +1,5 @@
-// Reading a visit off a request's headers: device, browser, in-app container, language, place. Coarse, and never wrong
-// about what it does not know.
+// Reads a visit from a request's headers: device, browser, in-app container, language, place. Coarse, and never wrong about
+// unknown values.
 import { expect } from "chai"
 import fc from "fast-check"
 import { geographyOf, languageOf } from "../../../core/pipeline/stamp/stamp.ts"
@@ -74,7 +74,7 @@ describe("what a request tells of a visit", () => {
         ),
         async (agent) => {
           const classify = () => classifyUserAgent(agent)
-          // The quicker of two: garbage of all that the process has loaded may be collected in one of them.
+          // The faster of two runs: one may include a collection of other garbage.
           expect(await leastProcessorMs(100, classify)).to.be.lessThan(100)
           const { device_type, browser, in_app } = classify()
           expect(["mobile", "tablet", "desktop", ""]).to.include(device_type)

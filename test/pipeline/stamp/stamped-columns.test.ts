@@ -1,4 +1,4 @@
-// The columns stamped at ingestion, over HTTP: what a row carries, what wins over what, and what marks a test.
+// Columns stamped at ingestion over HTTP: a row's columns, their precedence, and test marks.
 import { expect } from "chai"
 import type { TestHost } from "#core/testing"
 import { answered, Bench, post } from "../bench.ts"
@@ -31,7 +31,7 @@ onStoresInTurn("stamped columns", ({ start }) => {
     url = (await bench.make({ name: "Stamped", pipeline: [{ id: "save", type: "dataset.write", dataset_slug: "stamped", key: "k" }] }))
       .inbound_url
   })
-  /** The row that one event makes. */
+  /** Returns the row of one event. */
   const rowOf = async (body: Record<string, unknown>, headers: Record<string, string> = {}) => {
     const k = `row-${++count}`
     const answer = await post(url, { k, ...body }, headers)

@@ -1,4 +1,4 @@
-// A template that never ends takes its thread the second that it may have, and the next gets another thread.
+// An endless template uses its thread for the allowed second. The next template gets another thread.
 import { expect } from "chai"
 import { systemClock } from "../../../core/kernel/clock.ts"
 import { RenderWorker } from "../../../core/pipeline/template/render-worker.ts"

@@ -1,5 +1,5 @@
-// The budget of templates: what is ordinary renders at once, more takes several turns, one heavy template takes a thread,
-// and what never ends fails permanently.
+// The budget of templates: ordinary templates render at once, larger ones take several turns, a heavy template gets a thread, and
+// an endless one fails permanently.
 import { expect } from "chai"
 import { systemClock } from "../../../core/kernel/clock.ts"
 import type { AppError } from "../../../core/kernel/errors.ts"

@@ -1,4 +1,4 @@
-// What comparisons within tags cost: each is charged before it runs, so that a template over its budget stops early.
+// Cost of comparisons in tags: each is charged before it runs, so a template over its budget stops early.
 import { expect } from "chai"
 import { systemClock } from "../../../core/kernel/clock.ts"
 import type { AppError } from "../../../core/kernel/errors.ts"

@@ -1,4 +1,5 @@
-// Templates and expressions: types kept, text rendered, nothing reachable but the scope, mistakes found at compile time.
+// Templates and expressions: types are preserved, text is rendered, only the scope is reachable, and errors are found at compile
+// time.
 import { expect } from "chai"
 import fc from "fast-check"
 import type { Json } from "../../../core/contract/collection.ts"
@@ -53,7 +54,7 @@ describe("templates", () => {
       "event.name.size",
       'event["odd key"]',
     ]) {
-      // The second goes through Liquid itself, because of its filter.
+      // The second uses Liquid itself, because of its filter.
       expect(text(`{{ ${path} }}`), path).to.deep.equal(value(`${path} | default: 0`))
     }
     expect(value('event["odd key"]')).to.equal(7)

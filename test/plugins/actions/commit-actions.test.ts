@@ -1,4 +1,4 @@
-// respond, live.broadcast and pipeline.send: what they stage, answer and pass on, and what they refuse.
+// respond, live.broadcast and pipeline.send: staged writes, answers, results and refusals.
 import { expect } from "chai"
 import { defineChannel, type LiveMessage } from "../../../core/contract/channel.ts"
 import type { UnitOfWork } from "../../../core/contract/unit-of-work.ts"

@@ -1,4 +1,4 @@
-// The contract that every action type keeps, for those that ship.
+// The contract of action types, for the shipped ones.
 import { contractOf } from "#core/testing"
 import conversationOptOutLinkPlugin from "../../../plugins/capture/actions/conversation-opt-out-link/index.ts"
 import conversationReceivePlugin from "../../../plugins/capture/actions/conversation-receive/index.ts"

@@ -1,4 +1,4 @@
-// email.send and http.request against real peers, and what every action type declares about itself.
+// email.send and http.request against real peers, and the declarations of every action type.
 import { expect } from "chai"
 import type { AnyAction } from "../../../core/contract/action.ts"
 import emailSendPlugin from "../../../plugins/capture/actions/email-send/index.ts"

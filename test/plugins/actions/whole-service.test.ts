@@ -1,5 +1,5 @@
-// Deferred actions in a whole service: an event over HTTP leads to a call, a mail and an event for another pipeline, and
-// the secret used on the way is nowhere in clear.
+// Deferred actions in a whole service. An event over HTTP leads to a call, a mail and an event for another pipeline. Its secret
+// never appears in plain text.
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs"
 import { join } from "node:path"
 import { expect } from "chai"
@@ -90,7 +90,7 @@ describe("actions in a whole service", () => {
     const { id, inbound_url } = await make(document)
     const organization = (await host.get(Organizations).first()).id
     const stored = await host.get(Store).open(collectionNamed<{ document: object }>(host, "event_pipelines"), organization).get(id)
-    // As it was saved before the header was refused.
+    // The document as saved before the header was refused.
     await host.get(UnitsOfWork).run((work) => {
       const $set = { document: { ...stored?.document, pipeline: [{ ...pipeline[0], headers }] } as unknown as Json }
       work.in(collectionNamed<{ document: object }>(host, "event_pipelines"), organization).update(id, { $set })

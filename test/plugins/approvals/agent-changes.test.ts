@@ -1,4 +1,4 @@
-// Agents change pipelines over MCP and with a scoped token. No step of theirs passes its gate alone.
+// Agents change pipelines over MCP and with a scoped token. Their steps never pass a gate without approval.
 import { expect } from "chai"
 import { UnitsOfWork } from "#core"
 import { type TestHost, testHost } from "#core/testing"

@@ -1,4 +1,4 @@
-// What waits for a person: steps and calls behind a gate, as the people and programs of an organization meet them.
+// Steps and calls behind a gate, from the view of an organization's people and programs.
 import { expect } from "chai"
 import { Store, UnitsOfWork } from "#core"
 import { type TestHost, testHost } from "#core/testing"
@@ -118,7 +118,7 @@ describe("approvals", () => {
 
   it("tell the admins of what waits by one mail a minute", async () => {
     const createdPipeline = await pipeline("Told", mail())
-    // Early in a minute of its own.
+    // At the start of a new minute.
     host.clock.move(121_000 - (host.clock.now() % 60_000))
     const both = [
       await sendTo(createdPipeline, { email: "ada@example.com", name: "Ada" }),
@@ -289,7 +289,7 @@ describe("approvals", () => {
       })
       expect((await approval(later.approval_id)).state).to.equal("pending")
       expect((await approval(first.approval_id)).state).to.equal("rejected")
-      // After a moved clock the service may be unavailable for a moment, and a job that it has tried then is tried once more.
+      // After a move of the clock the service may be briefly unavailable. A job tried in that time is tried once more.
       expect((await patiently(() => decide(later.approval_id, { decision: "approve" }))).status).to.equal(200)
       const noteCount = async () => (await host.get(Store).open(NoteCollection, host.organization.id).find({ text: "Repeated" })).length
       await until("the note", async () => (await noteCount()) === notes + 1)
@@ -323,7 +323,7 @@ describe("approvals", () => {
   it("cannot be edited where no plugin declares what waits", async () => {
     const approvalId = (await host.api<{ approval_id: string }>("POST", "/v1/gated-notes", { text: "Left alone" })).body.approval_id
     const { entry, id } = await sendTo(await pipeline("Gone", mail()), { email: "ada@example.com", name: "Ada" })
-    // As they are once the plugins are no longer loaded.
+    // The state after the plugins are no longer loaded.
     await host.get(UnitsOfWork).run((work) => {
       const approvals = work.in(collectionNamed(host, "approval_requests"), host.organization.id)
       approvals.update(approvalId, { $set: { "subject.name": "gone_notes.write" } })
@@ -374,7 +374,7 @@ describe("approvals", () => {
   it("are removed with what they held, 30 days after the time for a decision", async () => {
     const write = async () => (await host.api<{ approval_id: string }>("POST", "/v1/gated-notes", { text: "Personal" })).body.approval_id
     const [id, removed] = [await write(), await write()]
-    // As MongoDB leaves it where no node ran for so long.
+    // MongoDB's expiry removes it if no node ran for that long.
     await host.get(UnitsOfWork).run((work) => work.in(collectionNamed(host, "approval_requests"), host.organization.id).remove(removed))
     await decide(id, { decision: "reject" })
     const status = async () => (await host.api("GET", `/v1/approvals/${id}`)).status

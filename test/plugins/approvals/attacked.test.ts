@@ -1,4 +1,4 @@
-// Attempts to have something done that nobody approved, twice, or otherwise than it was approved.
+// Attempts to run an action without approval, twice, or in another form than approved.
 import { expect } from "chai"
 import { z } from "zod"
 import { definePlugin, Log, Store, UnitsOfWork } from "#core"
@@ -26,7 +26,7 @@ type Steps = Record<string, { state: string; approval_id?: string; error: { mess
 const dayMs = 86_400_000
 const hourMs = 3_600_000
 
-/** Has a page for each approval. */
+/** Provides a page for each approval. */
 const pages = definePlugin({
   id: "approval-pages",
   needs: ["approvals"],
@@ -299,7 +299,7 @@ describe("approvals, attacked", () => {
     const two = await pipeline("Deleted while it waits")
     const remaining = await sendTo(two)
     await forget(remaining.execution)
-    // It looks by itself now and then.
+    // It checks by itself periodically.
     host.clock.move(301_000)
     const undecided = await ended(remaining.id)
     expect([undecided.state, undecided.receipt?.error?.reason]).to.deep.equal(["expired", "execution_gone"])

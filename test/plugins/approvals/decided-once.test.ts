@@ -1,4 +1,4 @@
-// Decisions of several admins at once, on each store and on two nodes of MongoDB: one wins, the others are told so.
+// Concurrent decisions of several admins, on each store and on two nodes of MongoDB. One wins; the others receive a refusal.
 import { expect } from "chai"
 import { Store } from "#core"
 import type { TestHost } from "#core/testing"

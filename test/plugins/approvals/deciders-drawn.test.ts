@@ -1,4 +1,4 @@
-// Random chains of keys, tokens and sessions, of this version and of earlier ones. No decision crosses the rule.
+// Random chains of keys, tokens and sessions, of this and of earlier versions. No decision violates the rule.
 import { expect } from "chai"
 import { Store, UnitsOfWork } from "#core"
 import { type TestHost, testHost } from "#core/testing"
@@ -8,16 +8,16 @@ import { byTier, seed } from "../../tier.ts"
 import { collectionNamed } from "../collection-named.ts"
 import { gatedNotes, memberOf, signedIn } from "./gated-notes.ts"
 
-/** A credential as the test expects it, without the service's own records. */
+/** A credential from the test's view, without the service's own records. */
 interface Drawn {
   readonly text: string
   readonly headers: Record<string, string>
   readonly kind: "api_key" | "token" | "agent" | "session" | "interactive"
   /** Root, users and managers of the whole chain. */
   readonly family: ReadonlySet<string>
-  /** The person of an interactive session. */
+  /** Person of an interactive session. */
   readonly person?: string
-  /** User of the keys that it makes; undefined for a service. */
+  /** User of the keys created with it; undefined for a service. */
   readonly user: string | undefined
   readonly decides: boolean
 }
@@ -78,14 +78,14 @@ describe("deciders of approvals, drawn", () => {
       ...persons,
       ...members.map(({ key, user }) => first(key, user, { user })),
       ...services,
-      // Users of the manager are not members. Keys that they make in the client have no user.
+      // Users of the manager are not members. Their keys in the client have no user.
       ...manager.keys.map(({ user, text }) =>
         first(text, user, { headers, family: new Set([user, `user ${user}`, manager.id]), decides: true }),
       ),
     ]
   }
 
-  /** A key, token or session that is made with another credential. */
+  /** Creates a key, token or session with another credential. */
   async function createDrawn(parent: Drawn, random: () => number): Promise<Drawn> {
     const makesAll = parent.kind === "api_key" || parent.kind === "interactive"
     const kinds = makesAll ? (["api_key", "api_key", "token", "agent", "session"] as const) : (["agent"] as const)

@@ -1,4 +1,4 @@
-// Who decides: nobody of the same root, user or manager, for any chain of keys between them.
+// Allowed deciders: never with the same root, user or manager as the requester, for any chain of keys between them.
 import { expect } from "chai"
 import { Store, UnitsOfWork } from "#core"
 import { type TestHost, testHost } from "#core/testing"
@@ -40,7 +40,7 @@ describe("deciders of approvals", () => {
       const keyOptions = { name: "service", kind: "api_key", role: "admin", scopes: null, user: null } as const
       return host.get(ApiKeys).mint(work, host.organization.id, keyOptions).text
     })
-  /** As keys of earlier versions are stored. */
+  /** Stores keys in the form of earlier versions. */
   const forgetOrigins = async (organization = host.organization.id) => {
     const keys = await host.get(Store).open(collectionNamed(host, "api_keys"), organization).find({})
     await host.get(UnitsOfWork).run((work) => {

@@ -1,5 +1,5 @@
-// An approved call of a connected app, and an API that fails between the decision and the end, in each way it can: what
-// passes is asked again under the same key, what lasts is not, and the approval says why.
+// An approved call of a connected app, with an API that fails between the decision and the end. Temporary failures are retried
+// under the same key, permanent failures are not. The approval has the cause.
 import type { ServerResponse } from "node:http"
 import { expect } from "chai"
 import { type TestHost, testHost } from "#core/testing"
@@ -22,7 +22,7 @@ const passing: Record<string, Answer> = {
   "answers 503 and nothing": (response) => response.writeHead(503).end(),
   "answers what is not HTTP": (response) => response.socket?.end("220 mail.example.com ESMTP\r\n"),
 }
-/** Ended by the time limit of calls alone. */
+/** Ended only by the time limit of calls. */
 const silent: Record<string, Answer> = {
   "does not answer": () => undefined,
   "stops within the answer": (response) => response.writeHead(200, { "content-length": "99" }).write("{"),
@@ -38,7 +38,7 @@ const lasting: Record<string, [Answer, string]> = {
   "answers too much": [(response) => response.end("x".repeat(3_000_000)), "response_too_large"],
 }
 
-/** Registers the hooks of a describe, which has a service and an API of its own. */
+/** Registers the hooks of a describe with its own service and API. */
 function callsOf(env: Readonly<Record<string, string>> = {}) {
   let api: Peer
   let host: TestHost

@@ -1,5 +1,5 @@
-// An approved email step and a mail server that fails between the decision and the end, in each way it can: sent once or
-// not at all, and where not, with a reason on the approval.
+// An approved email step, with a mail server that fails between the decision and the end. The mail is sent once or not at all. If
+// not, the approval has the reason.
 import { expect } from "chai"
 import { type TestHost, testHost } from "#core/testing"
 import { freePort } from "../../free-port.ts"
@@ -63,7 +63,7 @@ describe("an approved email step, where the mail server", () => {
   const approval = async (id: string) => (await host.api<Approval>("GET", `/v1/approvals/${id}`)).body
   let events = 0
   const approved = async () => {
-    // One that was refused is suppressed from then on.
+    // A refused address is suppressed afterwards.
     const { body } = await host.send<{ execution_id: string }>(inbound, { email: `p${events++}@example.com` })
     const path = `/v1/event-pipelines/${inbound.slug}/executions/${body.execution_id}`
     const id = await until("the step to wait", async () => {
@@ -90,7 +90,7 @@ describe("an approved email step, where the mail server", () => {
       server.fail(fault)
       const { id } = await approved()
       const { result } = await ended(id, "done")
-      // A message that was refused after it was handed over was not taken.
+      // A message refused after its transfer was not accepted.
       const handedOver = fault.at === "end" ? server.handed.slice(1) : server.handed
       expect(handedOver).to.deep.equal([result?.message_id])
       expect(new Set(server.handed).size).to.equal(1)

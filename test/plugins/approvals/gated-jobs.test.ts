@@ -1,4 +1,4 @@
-// Jobs behind a gate: they wait for a person, and are run as approved, once.
+// Jobs behind a gate: they wait for a person and run once, as approved.
 import { expect } from "chai"
 import { Scheduler, UnitsOfWork } from "#core"
 import { type TestHost, testHost } from "#core/testing"
@@ -60,7 +60,7 @@ describe("jobs behind a gate", () => {
       risk: "high",
       input: { to: "ada@example.com", api_key: "[redacted]" },
     })
-    // What the queue holds of it meanwhile is not what runs.
+    // A later change of the queued payload has no effect.
     await host.get(UnitsOfWork).run((work) => {
       work.in(JobCollection).update(id, { $set: { payload: { to: "eve@example.com" } } })
     })

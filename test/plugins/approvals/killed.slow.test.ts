@@ -1,5 +1,5 @@
-// An approved email step in services that are killed between the decision and the end: sent by another node, or by the
-// next start, and only where the mail server had it already under the same Message-ID once more.
+// An approved email step, with a service killed between the decision and the end. Another node or the next start sends the mail.
+// A repeat occurs only if the mail server already had the message, under the same Message-ID.
 import { expect } from "chai"
 import { type Api, apiOf, freshFolder, type ServiceProcess, startService } from "../../crash/service-process.ts"
 import { lendDatabaseToFile, mongoAvailable } from "../../mongodb-server.ts"
@@ -12,7 +12,7 @@ interface Approval {
   readonly receipt: { readonly ok: boolean; readonly digest: string; readonly result: { message_id: string } } | null
 }
 
-/** A node with a mail server of its own, so that it is known which node sends. */
+/** A node with its own mail server, so the sending node is known. */
 class Node {
   readonly #folder: string
   readonly #storage: Record<string, string>
@@ -46,10 +46,10 @@ class Node {
 }
 
 const ada = "ada@example.com"
-/** The admins may be told by mail of what waits, where a minute ends meanwhile: it is put off. */
+/** Postpones mails to admins about pending approvals, since a minute may end during the test. */
 const othersLater = (recipient: string) => (recipient === ada ? undefined : 451)
 
-/** Holds mail to Ada until it is let go. */
+/** Holds mail to Ada until `release`. */
 function holding() {
   let release: () => void = () => {}
   const released = new Promise<void>((resolve) => {
@@ -65,7 +65,7 @@ function holding() {
   return { refuse, release, asked: () => requestCount }
 }
 
-/** A step that waits, and the key of an admin who did not make it. */
+/** Creates a waiting step. Returns it with the key of an admin other than its creator. */
 async function waiting({ api }: Node): Promise<{ id: string; decider: string }> {
   const pipeline = [{ id: "thank", type: "email.send", gate: true, to: "{{ event.email }}", heading: "Thanks" }]
   const createdPipeline = await api<{ slug: string; inbound_url: string }>("POST", "/v1/event-pipelines", {

@@ -1,4 +1,4 @@
-// An approved call runs only while its credential stands: the revocation lands between the approval and the job.
+// An approved call runs only while its credential is valid: the revocation occurs between the approval and the job.
 import { expect } from "chai"
 import { Store, type UnitOfWork, UnitsOfWork } from "#core"
 import { type TestHost, testHost } from "#core/testing"
@@ -42,7 +42,7 @@ describe("approved calls", () => {
     const members = host.get(Members)
     await members.remove(work, host.organization.id, await members.require(host.organization.id, user))
   }
-  /** Asks, approves, and in the commit of the approval does something else. */
+  /** Requests and approves a call, and stages something else in the commit of the approval. */
   const outcome = async (text: string, key: string, meanwhile: (work: UnitOfWork) => Promise<void>) => {
     const { approval_id: id } = (await host.api<{ approval_id: string }>("POST", "/v1/gated-notes", { text }, { key })).body
     const approvals = host.get(Approvals)

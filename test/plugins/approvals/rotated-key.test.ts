@@ -1,4 +1,4 @@
-// What waits for approval while the master key is replaced: what was asked for stays what is approved.
+// Pending approvals during a replacement of the master key: the approved input equals the requested input.
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"

@@ -1,4 +1,4 @@
-// Requests of an organization with one admin, and of one that requires a second person.
+// Requests in an organization with one admin, and in one that requires a second person.
 import { expect } from "chai"
 import { Store, UnitsOfWork } from "#core"
 import { type TestHost, testHost } from "#core/testing"

@@ -1,4 +1,4 @@
-// Who an approved step or call reaches: shown and digested with the input, and refused if it changed.
+// The target of an approved step or call: shown, included in the digest, and refused after a change.
 import { expect } from "chai"
 import { z } from "zod"
 import { definePlugin } from "#core"

@@ -1,4 +1,4 @@
-// Who changed what, read back: by whom, with what was there before and after, and never a secret.
+// Reads the audit log: the actor of each change and the values before and after, without secrets.
 
 import { expect } from "chai"
 import { UnitsOfWork } from "#core"

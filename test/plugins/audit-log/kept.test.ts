@@ -1,5 +1,4 @@
-// What a record of the audit log keeps of a change: no secret wherever it stands, what differs however long it is, and of
-// rows and events no values.
+// Content of an audit record: no secrets at any depth, all differences of any length, and no values of rows and events.
 import { expect } from "chai"
 import { type TestHost, testHost } from "#core/testing"
 import { isSecretName } from "../../../core/kernel/secret-names.ts"

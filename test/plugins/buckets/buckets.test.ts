@@ -1,5 +1,5 @@
-// What both kinds of bucket promise: bytes come back as they were, links work for as long as they say, and nobody gets
-// at another organization's objects.
+// The contract of both kinds of bucket: bytes are returned unchanged, links expire at their stated time, and objects of other
+// organizations are unreachable.
 import { expect } from "chai"
 import fc from "fast-check"
 import type { TestHost } from "#core/testing"
@@ -40,7 +40,7 @@ onBothBuckets("buckets", (leg) => {
     await bucket.remove("gone.json")
     expect(await bucket.get("gone.json")).to.equal(undefined)
     expect(await bucket.get("never/was/here.png")).to.equal(undefined)
-    // A folder of a key is not an object, and a key below an object is none either.
+    // A folder of a key is not an object, and neither is a key below an object.
     await bucket.put("a/b.png", Buffer.from("b"))
     expect(await bucket.get("a.png")).to.equal(undefined)
   })

@@ -1,5 +1,5 @@
-// A server of S3 that fails in each way it can: an object is refused with a reason, or whole; none is lost, and no reader
-// waits for ever.
+// An S3 server with every kind of failure. An object is complete or refused with a reason, none is lost, and no reader waits for
+// ever.
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http"
 import type { AddressInfo } from "node:net"
 import { buffer } from "node:stream/consumers"
@@ -11,7 +11,7 @@ import { pluginSettings } from "./stores.ts"
 
 const secret = "failing-S3-SECRET-5d11"
 
-/** Each answers in place of the server. */
+/** Each replaces the server's answer. */
 const faults: Record<string, (response: ServerResponse) => unknown> = {
   "is down": (response) => response.destroy(),
   "does not answer": () => undefined,
@@ -79,7 +79,7 @@ describe("buckets in S3 that fails", () => {
           () => undefined,
           (error: unknown) => error,
         )
-        // An answer to a PUT or a DELETE is its status; what follows has no meaning.
+        // The answer to a PUT or a DELETE is its status; its body has no meaning.
         if (refusal === undefined && kind !== "give") continue
         expect(refusal, kind).to.be.instanceOf(AppError)
         const { code, details, message } = refusal as AppError

@@ -1,4 +1,4 @@
-// Several nodes with files in a folder: one folder for all of them, or no start.
+// Several nodes with files in a folder: all use one folder, or they do not start.
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"

@@ -1,4 +1,4 @@
-// The folder's own business: the files as they lie there, and the links that the service answers itself.
+// Behaviour specific to the folder: the stored files, and links answered by the service itself.
 import { existsSync, readdirSync, readFileSync, readlinkSync, statSync } from "node:fs"
 import { join } from "node:path"
 import { expect } from "chai"
@@ -102,7 +102,7 @@ function realPathOf(link: string): string {
   try {
     return readlinkSync(link)
   } catch {
-    // Closed since the folder was read.
+    // Closed after the folder was read.
     return ""
   }
 }

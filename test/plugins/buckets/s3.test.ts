@@ -1,5 +1,4 @@
-// S3's own business: settings that are wrong are told at boot, a server that is down is not fatal, and the secret stays
-// where it was given.
+// Behaviour specific to S3: invalid settings fail at boot, an unreachable server is not fatal, and the secret is not disclosed.
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"

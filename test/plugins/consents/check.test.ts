@@ -1,4 +1,4 @@
-// The question whether a person may be written to has the answer that sending gives, after any history.
+// The check whether a person may be messaged agrees with the result of sending, after any history.
 import { expect } from "chai"
 import fc from "fast-check"
 import { z } from "zod"
@@ -15,7 +15,7 @@ const noon = Date.parse("2026-11-24T12:00:00Z")
 const [minute, hour] = [60_000, 3_600_000]
 const bare = "+493012345699"
 
-/** Another area's rule and veto, each about numbers that end in a digit of its own. */
+/** A rule and a veto of another area, each for numbers with a certain last digit. */
 const others = definePlugin({
   id: "test-others",
   needs: ["consents", "conversations"],
@@ -31,7 +31,7 @@ const others = definePlugin({
   register: () => undefined,
 })
 
-/** What may have happened before somebody asks. */
+/** Possible history before the check. */
 const happening = fc.oneof(
   fc.record({
     does: fc.constant("writes" as const),
@@ -111,7 +111,7 @@ describe("asking whether a person may be written to", () => {
     expect([...visited].sort()).to.include.members(every)
   })
 
-  /** The rules that forbid it. */
+  /** Returns the rules that forbid it. */
   async function compare(to: string, { channel, from, template: name }: Question): Promise<string[]> {
     const template = channel === "chat_app" && name !== undefined ? { template: { name, language: "en_US" } } : {}
     const question = { channel, from, ...template }

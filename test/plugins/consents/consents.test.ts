@@ -1,4 +1,4 @@
-// Consents: what people agreed to and took back, whether they may be written to and why, and what erasure leaves.
+// Consents: given and withdrawn, the resulting permission with its reason, and the remains after erasure.
 import { expect } from "chai"
 import { Store, UnitsOfWork } from "#core"
 import type { TestHost } from "#core/testing"
@@ -84,7 +84,7 @@ onBothStores("consents", ({ start }) => {
       wording: "Yes, news.",
       evidence: { page: "/news" },
     })
-    // Of longer ago: it does not count, though it was recorded later.
+    // An older withdrawal does not count, even if recorded later.
     await record({ email, kind: "withdrawn", at: "2020-01-01T00:00:00Z" })
     expect((await check({ email, channel: "email", purpose: "marketing" })).allowed).to.equal(true)
     host.clock.move(1_000)
@@ -196,7 +196,7 @@ onBothStores("consents", ({ start }) => {
     expect([again.status, again.body.details.reason]).to.deep.equal([400, "person_erased_already"])
     const response = await record({ email, kind: "given" })
     expect([response.status, response.body.details.reason]).to.deep.equal([400, "person_erased"])
-    // Nothing names the person any more: not the ledger, the tombstone, the lead, nor the audit log.
+    // No record names the person any more: neither the ledger, the tombstone, the lead nor the audit log.
     const store = host.get(Store)
     const ledger = await store.open(collectionNamed(host, "consents"), host.organization.id).find({})
     const tombstones = await store.open(collectionNamed(host, "consent_tombstones"), host.organization.id).find({})

@@ -1,4 +1,4 @@
-// Calls to other systems about people who were erased: replays and late steps make none.
+// Calls to other systems about erased people: replays and late steps make no calls.
 import { expect } from "chai"
 import type { TestHost } from "#core/testing"
 import { onStoresInTurn } from "../../pipeline/stores.ts"

@@ -1,4 +1,4 @@
-// Rows about people who were erased, and everything that could write them again.
+// Rows about erased people, and every way to write them again.
 import { expect } from "chai"
 import type { TestHost } from "#core/testing"
 import { onStoresInTurn } from "../../pipeline/stores.ts"
@@ -40,7 +40,7 @@ onStoresInTurn("rows about erased people", ({ start }) => {
   }
   const replay = (slug: string, execution_id: string, more: object = {}) =>
     host.invoke<{ execution_id: string }>("event_pipelines.replay_execution", { slug, id: execution_id, ...more })
-  /** What the replay's entry says. */
+  /** Returns the error in the replay's entry. */
   const failureOf = async (slug: string, execution_id: string, more: object = {}) => {
     const { execution_id: id } = await replay(slug, execution_id, more)
     const got = await host.invoke<{ error: { message: string } | null }>("event_pipelines.get_execution", { slug, id })

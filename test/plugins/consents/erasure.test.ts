@@ -1,4 +1,4 @@
-// What is left of people: of a conversation that is deleted or old, and of somebody who was erased.
+// Remains of people: after a deleted or expired conversation, and after an erasure.
 import { expect } from "chai"
 import { z } from "zod"
 import { definePlugin, Store } from "#core"
@@ -29,7 +29,7 @@ import { runJob } from "../run-job.ts"
 const picture = Buffer.from("89504e470d0a1a0a0000", "hex")
 const day = 86_400_000
 const key = "erasure-test"
-/** When people said what is not told otherwise: the same however often it is delivered, and before anything is removed. */
+/** Default time of messages: the same for each delivery, and before any removal. */
 const messageCount = Date.now() - 60_000
 
 interface Erased {
@@ -43,7 +43,7 @@ onBothStores("what is left of people", ({ start }) => {
   let urls: Endpoints
   let meta: Peer
   let veto: (message: OutboundMessage) => Promise<void> = async () => undefined
-  // Its needs put its veto after the veto of consents.
+  // Its needs order its veto after the veto of consents.
   const late = definePlugin({
     id: "test-late-veto",
     needs: ["consents", "conversations"],
@@ -111,7 +111,7 @@ onBothStores("what is left of people", ({ start }) => {
       ).to.deep.equal([])
       return remaining.length === 0
     })
-  /** Collections in which a text stands anywhere. */
+  /** Returns the collections with a text anywhere. */
   const holding = async (text: string) => {
     const matches: string[] = []
     for (const { item: spec } of host.runtime.registry.all(Collections)) {
@@ -121,7 +121,7 @@ onBothStores("what is left of people", ({ start }) => {
     }
     return [...new Set(matches)].sort()
   }
-  /** Without the journal, whose payloads go when their time is over, and without `others`. */
+  /** Excludes the journal, since its payloads expire, and `others`. */
   const without = (names: string[], ...others: string[]) =>
     names.filter((name) => !["execution_payloads", "executions", ...others].includes(name))
 
@@ -212,7 +212,7 @@ onBothStores("what is left of people", ({ start }) => {
     await idle()
     expect(meta.asked.length).to.equal(called)
     expect(await conversationOf(host, "chatapp", person)).to.equal(undefined)
-    // The audit log has who asked for a message to them.
+    // The audit log names the sender of a message to them.
     expect(without(await holding(person.slice(1)), "audit_log")).to.deep.equal([])
   })
 
@@ -222,7 +222,7 @@ onBothStores("what is left of people", ({ start }) => {
     await idle()
     const called = meta.asked.length
     let erased = false
-    // Asked after consents have been.
+    // Called after the veto of consents.
     veto = async ({ address }) => {
       if (address !== person || erased) return
       erased = true
@@ -314,7 +314,7 @@ onBothStores("what is left of people", ({ start }) => {
     expect(await conversationOf(host, "chatapp", phone)).to.equal(undefined)
     expect(without(await holding(phone.slice(1)))).to.deep.equal([])
     for (const from of [email, other]) expect(await keptRaw(), "raw messages").to.not.include(from)
-    // Who entered what by hand stays in the audit log.
+    // The audit log retains the authors of manual entries.
     expect(without(await holding(email))).to.deep.equal(["audit_log", "dataset_rows"])
     const { rows: remaining } = await call<{ rows: { id: string; values: { email: string } }[] }>("GET", "/v1/datasets/contacts/rows")
     expect(

@@ -1,4 +1,4 @@
-// The erasure of a person with many rows, while the service serves others.
+// The erasure of a person with many rows while the service serves others.
 import { expect } from "chai"
 import { type TestHost, testHost } from "#core/testing"
 import { expectShortTurn, leastTurn, longestTurn, printLongestTurns } from "../../longest-turn.ts"

@@ -1,4 +1,4 @@
-// The mail that says what waits for approval leads to the console.
+// The mail about pending approvals links to the console.
 import { expect } from "chai"
 import { type TestHost, testHost } from "#core/testing"
 import { until } from "../../waiting.ts"

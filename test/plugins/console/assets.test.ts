@@ -1,4 +1,4 @@
-// The console over HTTP: its page and files, what it knows of the API, how large it is, and the link of the first start.
+// The console over HTTP: its page and files, its knowledge of the API, its size, and the link of the first start.
 import { gzipSync } from "node:zlib"
 import { expect } from "chai"
 import { Vault } from "#core"
@@ -12,7 +12,7 @@ import { Bootstrap } from "../../../plugins/platform/organizations/index.ts"
 const maxFirstBytes = 60 * 1_024
 const maxEditorBytes = 200 * 1_024
 
-/** Files that a script cannot start without, itself included. */
+/** Returns the files that a script needs for its start, itself included. */
 function closureOf(name: string, files: ReadonlyMap<string, string>, existing = new Set<string>()): Set<string> {
   if (existing.has(name)) return existing
   existing.add(name)
