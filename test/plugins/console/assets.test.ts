@@ -38,7 +38,7 @@ describe("the console over HTTP", () => {
     const policy = here?.headers.get("content-security-policy")
     expect(policy).to.include("default-src 'none'").and.include("script-src 'self'").and.include("frame-ancestors 'none'")
     expect(policy).to.not.include("unsafe")
-    // Nor does a place that is not text take it away.
+    // An undecodable path has the policy as well.
     const broken = await fetch(`${host.url}/console/%E0%A4%A`)
     expect(broken.status).to.equal(400)
     expect(broken.headers.get("content-security-policy")).to.equal(policy)
@@ -53,7 +53,7 @@ describe("the console over HTTP", () => {
     const main = names.find((name) => name.startsWith("main-")) ?? ""
     const style = names.find((name) => name.startsWith("style-")) ?? ""
     const first = new Set([style, ...closureOf(main, files)])
-    // What it imports is asked for at once, and not when the script has come.
+    // Its imports are requested at once, before the script has arrived.
     expect(names).to.have.members([...first])
     expect(bytesOf(first, files)).to.be.below(maxFirstBytes)
     for (const name of names) {
@@ -77,7 +77,7 @@ describe("the console over HTTP", () => {
     const editors = later.filter((name) => files.get(name)?.includes("cm-content"))
     expect(editors).to.have.length(1)
     expect(later.length).to.be.greaterThan(4)
-    // What reads documents is loaded with an editor of some; rates are drawn beside none.
+    // The document parser loads with an editor, except for the editor of rates.
     const readers = later.filter((name) => files.get(name)?.includes("BLOCK_AS_IMPLICIT_KEY"))
     expect(readers).to.have.length(1)
     const first = closureOf(main, files)

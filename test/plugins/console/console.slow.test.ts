@@ -1,5 +1,5 @@
-// The console as people have it, in Chromium by the keyboard: signing in, an area made of its declarations, forms with the
-// service's own words, the palette, and strangers' texts; judged by axe in light and dark, narrow and wide.
+// The console for people, in Chromium by keyboard: sign-in, an area made from its declarations, forms with the service's
+// messages, the palette, and hostile texts. axe checks light and dark, narrow and wide.
 import { expect } from "chai"
 import type { Page } from "playwright-core"
 import { Vault } from "#core"
@@ -57,7 +57,7 @@ describe("the console", () => {
     await page.getByRole("button", { name: "Copy command" }).last().press("Enter")
     await page.getByRole("button", { name: "Copied" }).waitFor()
     expect(await page.evaluate("navigator.clipboard.readText()")).to.equal("millrace datasets list-rows website-leads")
-    // As in a page that came by plain HTTP from another machine.
+    // Simulates a page served by plain HTTP from another machine.
     await page.evaluate(
       `delete Navigator.prototype.clipboard; addEventListener("copy", ({ target }) => { globalThis.copied = target.value })`,
     )
@@ -150,7 +150,7 @@ describe("the console", () => {
 
   it("goes to things beyond the first page of their list", async () => {
     const { api } = testConsole.host
-    // Of datasets the first page ends before it, of workstreams the newest are on it.
+    // The first page of datasets ends before it; the first page of workstreams has the newest.
     await api("POST", "/v1/datasets", { name: "Zeppelins" })
     await api("POST", "/v1/workstreams", { title: "Zinnias", description: "Flowers.", token_budget_millicents: 1 })
     for (let n = 0; n < 205; n++) {
@@ -225,10 +225,10 @@ describe("the console", () => {
     expect(await page.getByLabel(/^name/).inputValue()).to.equal("Winter visitor")
     await page.keyboard.press("Enter")
     await page.getByRole("link", { name: "Look at it" }).waitFor()
-    // Another press makes no second one.
+    // Another press creates no second one.
     expect(await page.getByLabel(/^name/).inputValue()).to.equal("")
 
-    // Another window of the same browser, and another person there.
+    // Another window of the same browser signs in as another person.
     const other = await page.context().newPage()
     await other.goto(`${testConsole.host.url}/console`)
     await other.getByRole("button", { name: "Sign out" }).press("Enter")
@@ -278,7 +278,7 @@ describe("the console", () => {
       await page.getByRole("heading", { name: heading }).waitFor()
       expect(await page.title()).to.equal(title)
     }
-    // Of a form with many fields, those that may be left out are folded below their names.
+    // In a form with many fields, optional fields are folded below their names.
     await page.goto(`${testConsole.host.url}/console/experiments/-/experiments.create`)
     const folded = page.getByText(/^\d more fields: .*hypothesis/)
     await folded.waitFor()

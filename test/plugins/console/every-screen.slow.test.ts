@@ -16,7 +16,7 @@ import { consoleUnderTest } from "./browser.ts"
 import { Filling, optionsOf, type Servers, startServers } from "./filled.ts"
 import { answerHostile, harmOf, mark } from "./hostile.ts"
 
-/** Each screen in all looks, in place of one, which is another for the next screen. */
+/** True to check each screen in all looks. By default each screen has one look, rotating by screen. */
 const everyLook = isSoak || process.env["MILLRACE_TEST_PICTURES"] !== undefined
 
 describe("every screen", () => {
@@ -61,7 +61,7 @@ describe("every screen", () => {
     const page = await testConsole.signedIn("/console")
     await page.setViewportSize({ width: 320, height: 640 })
     await answerHostile(page)
-    // What was answered before goes.
+    // Discards earlier answers.
     await page.reload()
     await page.locator("main h1").waitFor()
     await page.evaluate(watchFocus)
@@ -100,7 +100,7 @@ describe("every screen", () => {
       })
       expect(refused).to.deep.equal([])
       expect(places.length).to.be.greaterThan(20)
-      // Who may do more is offered more, so that what was looked for is there to be seen.
+      // Roles with more rights have more offers, so the checks above can succeed.
       expect(offered.has("datasets.create")).to.equal(role !== "guest")
       expect(offered.has("sending_domains.delete")).to.equal(role === "admin")
       expect(offered.has("experiments.decide")).to.equal(role === "admin")
@@ -113,7 +113,7 @@ describe("every screen", () => {
   }
 })
 
-/** Each place of the navigation, its tabs, and the first thing that it leads to; answers all of them. */
+/** Visits each place of the navigation, its tabs, and its first link. Returns all visited places. */
 async function walk(page: Page, look: (path: string) => Promise<void>): Promise<string[]> {
   const received: string[] = []
   const visit = async (path: string, depth: number): Promise<void> => {
@@ -129,7 +129,7 @@ async function walk(page: Page, look: (path: string) => Promise<void>): Promise<
   return received
 }
 
-/** As a link does, without loading the page again. */
+/** Navigates like a link, without reloading the page. */
 async function goTo(page: Page, path: string): Promise<void> {
   await page.evaluate(`history.pushState(null, "", ${JSON.stringify(path)}); dispatchEvent(new PopStateEvent("popstate"))`)
   await until(`${path} being read`, async () => {
@@ -138,7 +138,7 @@ async function goTo(page: Page, path: string): Promise<void> {
   })
 }
 
-/** Tabs and parts of this place, and the first row of each of its tables that leads somewhere. */
+/** Tabs and parts of this place, and the first linked row of each table. */
 const leading = `(() => {
   const here = location.pathname
   const tabs = [...document.querySelectorAll("main nav.tabs a, main .verbs a.button")]
@@ -147,7 +147,7 @@ const leading = `(() => {
   return [...new Set(links.map((link) => link.pathname + link.search))].filter((path) => path !== here).slice(0, 12)
 })()`
 
-/** Operations behind what can be pressed here: calls of its parts, forms that its links open, files that it gives. */
+/** Returns the operations offered on the page: calls of its parts, forms behind its links, and its downloads. */
 async function offeredOn(page: Page): Promise<string[]> {
   const calls = String(await page.evaluate(offers))
   const links = (await page.evaluate(`[...document.querySelectorAll("main a")].map((link) => link.href)`)) as string[]
@@ -158,12 +158,12 @@ async function offeredOn(page: Page): Promise<string[]> {
   return [...calls.split(" "), ...opened].filter((name): name is string => name !== undefined && name !== "")
 }
 
-/** Told once what is shown has been drawn. */
+/** Resolves after the page has been drawn. */
 const offers = `new Promise((resolve) => {
   requestAnimationFrame(() => setTimeout(() => resolve(document.documentElement.dataset.offers ?? "")))
 })`
 
-/** Notes what has had the focus, and what shows no outline then. */
+/** Records elements that had the focus, and focused elements without an outline. */
 const watchFocus = `(() => {
   globalThis.reached = new Set()
   globalThis.unseen = new Set()
@@ -178,7 +178,10 @@ const focusable = `(() => {
   return parts.filter((one) => !one.disabled && one.type !== "radio" && one.tabIndex >= 0 && one.checkVisibility())
 })()`
 
-/** By the link to the content, then Tab by Tab: what has to be reached and is not. Again where parts came or went meanwhile. */
+/**
+ * Starts at the skip link and presses Tab. Returns focusable elements that were not reached. Repeats if parts of the page changed
+ * meanwhile.
+ */
 async function unreached(page: Page): Promise<string[]> {
   for (;;) {
     await page.evaluate("reached.clear(); unseen.clear(); document.activeElement.blur(); document.querySelector('.skip').focus()")

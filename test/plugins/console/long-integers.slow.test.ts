@@ -19,7 +19,7 @@ describe("an integer beyond 2^53 in the console", () => {
     inbound = response.body.inbound_url
   })
 
-  /** The body of the next call of this path. */
+  /** Resolves with the next call of this path. */
   const requestTo = (page: Page, path: string) =>
     page.waitForRequest((request: Request) => request.method() === "POST" && request.url().endsWith(path))
   const write = async (page: Page, label: string, text: string) => {
@@ -42,7 +42,7 @@ describe("an integer beyond 2^53 in the console", () => {
     await editor.getByText(long).waitFor()
     const request = requestTo(page, "/v1/event-pipelines/orders/test")
     await page.getByRole("button", { name: "Run" }).click()
-    // As the pipeline reads the event.
+    // The event as read by the pipeline.
     expect((await request).postData()).to.include(`"id":"${long}"`)
     await page.getByRole("region", { name: "Outcome" }).getByText(long).first().waitFor({ state: "attached" })
   })

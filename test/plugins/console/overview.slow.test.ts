@@ -1,5 +1,4 @@
-// The overview in Chromium: what each area says at a glance, with links to what is behind it, and the screens of approvals and
-// of a sending domain.
+// The overview in Chromium: each area's summary with links, and the screens of approvals and of a sending domain.
 import { randomUUID } from "node:crypto"
 import { expect } from "chai"
 import { UnitsOfWork } from "#core"
@@ -64,7 +63,7 @@ describe("the overview", () => {
     await page.getByRole("region", { name: "Approvals that wait" }).getByRole("link").first().press("Enter")
     await page.getByRole("region", { name: "Exact input" }).getByText("<b>ada</b>@example.com").waitFor()
     await testConsole.looksRight(page, "approval")
-    // How it is decided without a button.
+    // The command for a decision without a button.
     await page.locator(".same").filter({ hasText: "approvals.decide" }).locator("summary").press("Enter")
     await page.getByText(`millrace approvals decide ${id} --digest`).waitFor()
     await page.getByLabel("Note, for the record").fill("Not this one.")
@@ -77,7 +76,7 @@ describe("the overview", () => {
     await page.getByRole("region", { name: "Approvals" }).getByText("rejected").waitFor()
     await testConsole.looksRight(page, "approvals")
 
-    // Another one is approved, as what its reader has made of it.
+    // Another approval is approved in the form its reader has edited.
     await api("POST", "/v1/event-pipelines/gated/events", { payload: { email: "grace@example.com" } })
     const waiting = async () => (await api<{ approvals: { id: string }[] }>("GET", "/v1/approvals?state=pending")).body.approvals[0]
     const other = await until("another approval", waiting)

@@ -1,5 +1,5 @@
-// Passkeys in Chromium, with its virtual authenticator, through the life of an account: offered after a sign-in by mail, used
-// in place of a mail, renamed and removed.
+// Passkeys in Chromium with its virtual authenticator, over the life of an account: offered after a sign-in by mail, used instead
+// of a mail, renamed and removed.
 import { expect } from "chai"
 import type { Page } from "playwright-core"
 import { type TestHost, testHost } from "#core/testing"
@@ -25,7 +25,7 @@ describe("a passkey in the console", () => {
     await addUser(host, email)
     const context = await browser.newContext()
     context.setDefaultTimeout(testMs / 3)
-    // The virtual authenticator chooses from the field at once, without a click.
+    // With autofill, the virtual authenticator would choose at once, without a click.
     await context.addInitScript("PublicKeyCredential.isConditionalMediationAvailable = async () => false")
     page = await context.newPage()
     const devtools = await context.newCDPSession(page)

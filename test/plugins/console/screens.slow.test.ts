@@ -1,5 +1,5 @@
-// Screens of plugins in Chromium: what the console offers them, each part by the keyboard and in every look, and what it
-// does while the service is away.
+// Screens of plugins in Chromium: each part of the console's offer by keyboard and in every look, and the behaviour while the
+// service is stopped.
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -61,7 +61,7 @@ describe("screens of plugins", () => {
     // The browser scrolls in steps.
     await until("the last row", async () => (await cells.last().textContent()) === "999999" || undefined)
     expect(await table.getByRole("row").count()).to.be.below(80)
-    // A page is a page, although a browser scrolls through fewer rows than there are.
+    // A page key moves one page, although the browser renders fewer rows than exist.
     await page.keyboard.press("PageUp")
     await expectCount("the page before", (number) => number < 999_960 && number > 999_900)
     await page.keyboard.press("Home")

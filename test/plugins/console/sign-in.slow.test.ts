@@ -1,4 +1,4 @@
-// Sign-in by mail in a browser: a code, and the link that needs a click.
+// Sign-in by mail in a browser: with a code, and with the link that needs a click.
 import { expect } from "chai"
 import { untilProcess as until } from "../../waiting.ts"
 import { addUser } from "../identity/people.ts"

@@ -1,5 +1,5 @@
-// How fast the console is in Chromium, the service beside it: each area's first view after the answer to its data, and what a
-// frame costs while rows are scrolled through.
+// Speed of the console in Chromium, with the service on the same machine: each area's first view after its data arrived, and the
+// cost of a frame while scrolling rows.
 import { expect } from "chai"
 import type { Page } from "playwright-core"
 import { expectWithin } from "../../tier.ts"
@@ -9,7 +9,7 @@ import { Filling, optionsOf, type Servers, startServers } from "./filled.ts"
 
 const rows = 5_000
 const perCall = 500
-/** Of 60 a second. */
+/** Milliseconds of a frame at 60 per second. */
 const frameMs = 1_000 / 60
 
 describe("the speed of the console", () => {
@@ -62,7 +62,7 @@ describe("the speed of the console", () => {
   })
 })
 
-/** Notes the time from the last answer of the service until the first frame in which the area shows it. */
+/** Measures the time from the service's last answer to the first frame with the data. */
 const watch = `new MutationObserver((_, observer) => {
   const main = document.querySelector("main")
   const answers = performance.getEntriesByType("resource").filter(({ name }) => new URL(name).pathname.startsWith("/v1/"))
@@ -73,7 +73,7 @@ const watch = `new MutationObserver((_, observer) => {
   requestAnimationFrame(() => setTimeout(() => { globalThis.sinceAnswer = performance.now() - answered }))
 }).observe(document, { subtree: true, childList: true, characterData: true })`
 
-/** From the last row to the first, a screen and a half a frame; answers how many frames it took. */
+/** Scrolls from the last row to the first, one and a half screens per frame. Returns the number of frames. */
 const scroll = `new Promise((resolve) => {
   const table = document.querySelector("main .virtual")
   let frames = 0
@@ -86,7 +86,7 @@ const scroll = `new Promise((resolve) => {
   requestAnimationFrame(step)
 })`
 
-/** Milliseconds for which the page's thread has run tasks. */
+/** Returns the milliseconds of tasks in the page's thread. */
 async function busyOf(page: Page): Promise<() => Promise<number>> {
   const session = await page.context().newCDPSession(page)
   await session.send("Performance.enable")

@@ -1,5 +1,5 @@
-// Webhooks of both providers in any order, in any grouping, and any number of times: the same conversations, byte for byte.
-// Between two orders everything is put back to what it was, so that even the ids are the same.
+// Webhooks of both providers in any order, grouping and number produce the same conversations, byte for byte. The state is reset
+// between two orders, so even the ids are equal.
 import { expect } from "chai"
 import fc from "fast-check"
 import { type Document, Store, UnitsOfWork } from "#core"
@@ -28,7 +28,7 @@ const minute = 60_000
 const person = "+4915177700001"
 const kinds: readonly Kind[] = ["chatapp", "text"]
 
-/** One part of what a provider tells. */
+/** One part of a provider's webhook. */
 type Part = { readonly meta: MetaValue } | { readonly twilio: Readonly<Record<string, string>>; readonly query?: string }
 
 interface Sent {
@@ -67,7 +67,7 @@ onBothStores("webhooks in any order", (leg) => {
     user_preferences: [{ wa_id: person.slice(1), category: "marketing", value, timestamp: String(noon / 1_000 + minutes * 60) }],
   })
 
-  /** Messages of one second, of long ago, that answer and change others, and that opt out and in. */
+  /** Messages of the same second, of long ago, with answers and changes, and opt-outs and opt-ins. */
   const received: Part[] = [
     { meta: messageOf("late", -600, { name: "Long ago", body: "First of all" }) },
     { meta: messageOf("same1", -3, { name: "One", body: "Same second" }) },
@@ -93,7 +93,7 @@ onBothStores("webhooks in any order", (leg) => {
     { twilio: text("d", "", { NumMedia: "1", MediaUrl0: "http://127.0.0.1:1/file", MediaContentType0: "image/png" }) },
   ]
 
-  /** Three messages that the provider took, and one of which it did not say so. */
+  /** Sends three messages with a confirmation of the provider and one without. */
   async function sendAll(channel: "chat_app" | "sms"): Promise<Sent[]> {
     const messages: Sent[] = []
     providers.instead = (message, response) => {
@@ -133,7 +133,7 @@ onBothStores("webhooks in any order", (leg) => {
     ]
   }
 
-  /** Meta's parts in one delivery, Twilio's one by one. */
+  /** Delivers Meta's parts together and Twilio's one by one. */
   async function deliver(group: readonly Part[]): Promise<void> {
     const entry = group.flatMap((part) => ("meta" in part ? metaPayload(part.meta).entry : []))
     const calls = group.flatMap((part) => ("twilio" in part ? [() => postTwilio(urls.twilio + (part.query ?? ""), part.twilio)] : []))
@@ -141,7 +141,7 @@ onBothStores("webhooks in any order", (leg) => {
     for (const call of calls) expect((await patiently(call)).status).to.equal(200)
   }
 
-  /** Nothing is left to be brought up to date. */
+  /** Waits until all updates are done. */
   async function whenSettled(): Promise<void> {
     const types = ["conversations.fold", "conversations.settle", "conversations.media", "conversations.send"]
     await until("every job being done", async () => {
@@ -150,7 +150,7 @@ onBothStores("webhooks in any order", (leg) => {
         .open(JobCollection)
         .find({ type: { $in: types } })
       expect(remaining.filter(({ state }) => state === "dead")).to.deep.equal([])
-      // Two that met try again a moment later.
+      // Two conflicting jobs retry a moment later.
       host.clock.move(1_000)
       return remaining.length === 0
     })
@@ -190,19 +190,19 @@ onBothStores("webhooks in any order", (leg) => {
     await commit(writes(sentOnly, (doc) => ({ kind: "insert", doc })))
   }
 
-  /** All that can be read of the person, as text. */
+  /** Returns all readable data of the person, as text. */
   async function readModel(): Promise<string> {
     const read = kinds.map(async (kind) => {
       const [conversation] = await conversationsOf(host, kind)
       const get = (path: string) => patiently(() => host.api("GET", `/v1/voice/${path}`))
       const whole = await get(`${kind}-conversations/${conversation?.session_id}?limit=200`)
-      // Messages of one time stand in the order of their arrival, which differs here.
+      // Messages of the same time are in order of arrival, and that order differs here.
       const { messages } = whole.body as { messages: { at: string; id: string }[] }
       messages.sort((a, b) => (`${a.at} ${a.id}` < `${b.at} ${b.id}` ? -1 : 1))
       const optOuts = await get(`opt-outs?channel=${kind === "text" ? "sms" : "chat_app"}&limit=200`)
       return { conversation, whole: whole.body, ledger: optOuts.body }
     })
-    // When the service heard of an opt-out is its own.
+    // The time of recording an opt-out belongs to the service, so it is excluded.
     return JSON.stringify(await Promise.all(read), (name, value) => (name === "recorded_at" ? undefined : value), 1)
   }
 

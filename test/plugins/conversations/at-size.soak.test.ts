@@ -1,4 +1,4 @@
-// Lists of conversations at the size of a large organization: a million messages in 50,000 conversations.
+// Lists of conversations in a large organization: a million messages in 50,000 conversations.
 import { expect } from "chai"
 import type { TestHost } from "#core/testing"
 import { onBothStores } from "../../pipeline/stores.ts"

@@ -1,4 +1,4 @@
-// The inbox in Chromium: what people wrote as text, whether they may be written to, and answers of each kind, by the keyboard.
+// The inbox in Chromium by keyboard: people's messages as text, the permission to message them, and replies of each kind.
 import { expect } from "chai"
 import { untilProcess as until } from "../../waiting.ts"
 import { pluginSettings } from "../buckets/stores.ts"

@@ -1,4 +1,4 @@
-// The state of a sent message as any reports about it make it.
+// State of a sent message after any sequence of reports.
 import { expect } from "chai"
 import fc from "fast-check"
 import { deliveryStates, joined } from "../../../plugins/people/conversations/receipts.ts"
@@ -8,7 +8,7 @@ const error = fc.option(fc.record({ code: fc.constantFrom("1", "131026", "30003"
   nil: null,
 })
 const report = fc.record({ state: fc.constantFrom("accepted", "sent", "failed", "delivered", "read"), error })
-/** What the service knows of the message by itself when reports come. */
+/** The service's own state of the message when reports arrive. */
 const own = fc.constantFrom("queued", "sending", "unknown", "refused", "accepted", "failed")
 
 describe("the state of a sent message", () => {
@@ -20,7 +20,7 @@ describe("the state of a sent message", () => {
     const property = fc.property(inputs, many, fc.nat(), (first, [all, drawn, again], cut) => {
       const expected = joined(first, all)
       expect(joined(first, [...drawn, ...again])).to.deep.equal(expected)
-      // A look in between, as a job has it that runs before the last report came.
+      // An intermediate join, like a job that runs before the last report arrives.
       const between = joined(first, drawn.slice(0, cut % (drawn.length + 1)))
       expect(joined(between, [...again, ...drawn])).to.deep.equal(expected)
       expect(joined(expected, all)).to.deep.equal(expected)

@@ -1,4 +1,4 @@
-// An idle conversation is closed with a digest, by a model where there is one, and a later message opens it again.
+// An idle conversation is closed with a digest, written by a model if available. A later message opens it again.
 import { expect } from "chai"
 import { type TestHost, testHost } from "#core/testing"
 import { givenIn } from "../../../plugins/people/conversations/digest/given.ts"

@@ -1,4 +1,4 @@
-// Writing to people: what the gate lets through and what it does not, how messages leave, and what their states are worth.
+// Messages to people: decisions of the gate, sending, and message states.
 import { expect } from "chai"
 import { type TestHost, testHost } from "#core/testing"
 import { patiently, until } from "../../waiting.ts"
@@ -17,7 +17,7 @@ import {
   postTwilio,
 } from "./webhooks.ts"
 
-/** One in the afternoon in Berlin, and early in the morning in America. */
+/** One in the afternoon in Berlin, and early morning in America. */
 const [noon, minute, hour] = [Date.parse("2026-11-24T12:00:00Z"), 60_000, 3_600_000]
 
 describe("writing to people", () => {
@@ -62,7 +62,7 @@ describe("writing to people", () => {
     const { status, body } = await send(to, more)
     return [status, body.details.reason]
   }
-  /** A person who has just written. */
+  /** Returns a person who has just written. */
   const writing = async (more: { at?: number; body?: string } = {}, from = person()) => {
     const id = `wamid.e${++count}`
     const { status } = await patiently(() => postMeta(urls.meta, chatMessage(id, from, { at: host.clock.now(), body: "Hi", ...more })))
@@ -218,7 +218,7 @@ describe("writing to people", () => {
     const answer = await accepted(american, { channel: "sms", text: "Morning" })
     // Eight in the morning in California.
     expect(Date.parse(answer.send_at)).to.equal(noon + 4 * hour)
-    // Where the lead is known to be elsewhere, that counts.
+    // A known time zone of the lead takes precedence.
     const traveller = "+14155550126"
     const lead = (time_zone: string) => host.api<Answer>("POST", "/v1/leads", { phone: traveller, time_zone })
     expect((await lead("Berlin")).status).to.equal(400)
@@ -347,7 +347,7 @@ describe("writing to people", () => {
     expect(conversation).to.include({ last_outbound_message_id: message_id, sender_kind: "organization" })
     expect(Date.parse(conversation.last_outbound_at ?? "")).to.be.at.least(noon + 77 * hour)
 
-    // A message that nobody received, to a person who has not written.
+    // An undelivered message to a person who has not written.
     const stranger = person()
     providers.instead = (_, response) => {
       json(response, 400, { code: 21211, message: "Invalid To" })
@@ -368,7 +368,7 @@ describe("writing to people", () => {
     await writing({}, chat)
     expect(await counted("chatapp", chat, 2)).to.include(nothing)
 
-    // The provider may have sent a message that it did not answer, and reports the failure of one that it accepted.
+    // The provider may have sent an unanswered message, and it reports the failure of an accepted one.
     providers.instead = (_, response) => {
       response.destroy()
       return true

@@ -1,5 +1,5 @@
-// Meta and Twilio that fail in each way they can: what was certainly not taken is sent later, what nobody can tell of is
-// unknown and not sent again, and the message says why.
+// Meta and Twilio with every kind of failure. A message that was certainly not accepted is sent later. With an unknown outcome it
+// is not sent again. The message states the cause.
 import type { ServerResponse } from "node:http"
 import { expect } from "chai"
 import { type TestHost, testHost } from "#core/testing"
@@ -7,12 +7,12 @@ import { patiently, until } from "../../waiting.ts"
 import { connect, json, type Providers, providerEnv, startProviders } from "./providers.ts"
 import { chatMessage, type Endpoints, type Message, makePipelines, messagesOf, own, postMeta } from "./webhooks.ts"
 
-/** One in the afternoon in Berlin, where nobody is disturbed. */
+/** One in the afternoon in Berlin, outside quiet hours. */
 const noon = Date.parse("2026-11-24T12:00:00Z")
 const channels = ["chat_app", "sms"] as const
 type Channel = (typeof channels)[number]
 
-/** What is answered in place of taking the message; its state after that, and its error. */
+/** The faulty answer, the message's resulting state, and its error. */
 const faults: Record<string, [(response: ServerResponse) => unknown, "unknown" | "failed", string]> = {
   "answer 500 with a page": [(response) => response.writeHead(500, { "content-type": "text/html" }).end("<p>Oops"), "unknown", "unknown"],
   "answer 500 and a code that says nothing of the message": [
@@ -67,7 +67,7 @@ describe("messages to providers that fail", () => {
       return true
     }
   }
-  /** To a person who has just written, where that is asked for. */
+  /** Sends to a person who has just written, if the channel requires it. */
   const send = async (channel: Channel, from = own) => {
     const to = `+49152${10_000_000 + ++count}`
     if (channel === "chat_app") await patiently(() => postMeta(urls.meta, chatMessage(`wamid.f${count}`, to, { at: noon, body: "Hi" })))

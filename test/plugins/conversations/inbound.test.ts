@@ -1,4 +1,4 @@
-// What providers send becomes conversations: each of its parts, once, in any order, and nothing without a signature.
+// Provider webhooks become conversations: each part once, in any order, and only with a valid signature.
 import { expect } from "chai"
 import fc from "fast-check"
 import { type Json, timestamp, UnitsOfWork } from "#core"

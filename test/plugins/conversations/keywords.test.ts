@@ -1,4 +1,4 @@
-// Which messages opt a person out or in: the word alone, however it is dressed, and never a sentence that holds it.
+// Opt-out and opt-in messages: the keyword alone, with any decoration, but never a sentence that contains it.
 import { expect } from "chai"
 import fc from "fast-check"
 import { keywordIn } from "../../../plugins/people/conversations/opt-out/keywords.ts"
@@ -138,7 +138,7 @@ describe("opt-out keywords", () => {
 
   it("are found in any dress, and never with another word beside them", () => {
     const dress = fc.stringMatching(/^[!?.,;:"()*~ 🛑🙏✋]{0,6}$/u)
-    // Nobody sees them: marks of direction, of width zero, of where a word may be broken.
+    // Invisible characters: marks of direction, of zero width, of possible word breaks.
     const unseen = fc.constantFrom(
       "",
       ...["\u00ad", "\u034f", "\u061c", "\u200b", "\u200d", "\u200e", "\u200f", "\u202a", "\u202e", "\u2066", "\u2069", "\ufeff"],

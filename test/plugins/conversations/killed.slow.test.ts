@@ -1,5 +1,5 @@
-// Two nodes on one MongoDB take the same deliveries and send, and one is killed in the middle: no message is lost, none is
-// doubled, and nobody who refused is written to.
+// Two nodes on one MongoDB receive the same deliveries and send messages, and one is killed. No message is lost or doubled, and
+// people who refused receive no messages.
 import type { ServerResponse } from "node:http"
 import { expect } from "chai"
 import type { TestHost } from "#core/testing"
@@ -41,7 +41,7 @@ suite("conversations on two nodes of which one is killed", () => {
   let start: (faults?: readonly string[]) => Promise<ServiceProcess>
   before(async () => {
     providers = await startProviders()
-    // Their clocks are the machine's: at no time of day is it quiet.
+    // Their clocks are the machine's, so quiet hours are disabled.
     const loud = pluginSettings({ conversations: { quiet_from: "00:00", quiet_until: "00:00" } })
     const env = { MILLRACE_STORAGE_URL: await lendDatabaseToFile(), ...providerEnv(providers), ...loud }
     start = (faults = []) => startService({ dataDir: folder.path, env, faults })
@@ -49,7 +49,7 @@ suite("conversations on two nodes of which one is killed", () => {
     nodes.push(await start())
     const [first] = nodes as [ServiceProcess]
     api = apiOf(first, folder.path)
-    // As a test of one service calls it.
+    // A host object for the helpers of single-service tests.
     const host = { api: async (method, path, body) => ({ status: 200, body: await api(method, path, body) }) } as TestHost
     urls = await makePipelines(host)
     endpoint = new URL(urls.meta).pathname
@@ -68,7 +68,7 @@ suite("conversations on two nodes of which one is killed", () => {
   const listConversations = () => api<{ conversations: Conversation[] }>("GET", "/v1/voice/chatapp-conversations?limit=200")
 
   let calls = 0
-  /** Asks one node after the other until one answers, as a provider or a client does. */
+  /** Tries the nodes in turn until one answers, like a provider or a client. */
   const anyNode = (ask: (url: string) => Promise<Response>) =>
     until("an answer of some node", async () => {
       const node = nodes[calls++ % nodes.length]
@@ -76,7 +76,7 @@ suite("conversations on two nodes of which one is killed", () => {
       return answer !== undefined && answer.status < 500 ? answer : undefined
     })
   const deliver = async (value: MetaValue) => {
-    // Every delivery comes twice, to whichever node.
+    // Each delivery arrives twice, at any node.
     const answers = await Promise.all([1, 2].map(() => anyNode((url) => postMeta(url + endpoint, value))))
     expect(answers.map(({ status }) => status)).to.deep.equal([200, 200])
   }
@@ -85,13 +85,13 @@ suite("conversations on two nodes of which one is killed", () => {
     const body = JSON.stringify({ channel, from: own, to, text })
     const answer = await until("an answer that stands", async () => {
       const response = await anyNode((url) => fetch(`${url}/v1/voice/messages`, { method: "POST", headers, body }))
-      // Still running elsewhere, or on the node that went.
+      // Still running on another node, or on the killed one.
       return response.status === 409 ? undefined : response
     })
     return (await answer.json()) as Answer
   }
 
-  /** Between the two the providers take what is sent and say nothing; then the connections break. */
+  /** Between the two events the providers accept messages without an answer; then the connections break. */
   const holding = () => {
     const messages: Sent[] = []
     const silent: ServerResponse[] = []
@@ -126,7 +126,7 @@ suite("conversations on two nodes of which one is killed", () => {
       expect(first.message_id, JSON.stringify(first)).to.be.a("string")
       requests.set(first.message_id ?? "", person)
       await say(person, 3, refusing.includes(person) ? "STOP!" : "Fine")
-      // Of those whose second message is held then, most have not refused.
+      // Most people with a held second message have not refused.
       if (++reached === 8) hold()
       const second = await send(person, "second")
       if (second.message_id) requests.set(second.message_id, person)
@@ -153,14 +153,14 @@ suite("conversations on two nodes of which one is killed", () => {
       const isOver = ({ state }: Message) => !["queued", "sending"].includes(state)
       return all.every(({ messages }) => messages.every(isOver)) ? all : undefined
     })
-    // Each delivered message is kept once, and each message that a client sent.
+    // Each delivered message is stored once, and so is each message of a client.
     for (const { address, messages: stored } of pages) {
       const received = stored.filter(({ direction }) => direction === "in").map(({ provider_message_id }) => provider_message_id)
       expect(received, address).to.have.members([1, 2, 3].map((n) => `wamid.k-${address}-${n}`))
     }
     const messages = pages.flatMap((page) => page.messages).filter(({ direction }) => direction === "out")
     expect(messages.map(({ id }) => id)).to.have.members([...requests.keys()])
-    // A message counts unless it waited when the person refused: the service did not send it.
+    // A message counts unless it was waiting when the person refused: the service did not send it.
     const unsent = messages.filter(({ state }) => state === "refused")
     for (const { id, error } of unsent) {
       expect(refusing, id).to.include(requests.get(id))
@@ -187,7 +187,7 @@ suite("conversations on two nodes of which one is killed", () => {
     const unknown = messages.filter(({ state }) => state === "unknown")
     expect(unknown.length).to.be.greaterThan(0)
 
-    // What the provider has after all is told by its reports.
+    // The provider's reports reveal messages that it received after all.
     for (const message of outgoings) {
       const status = { id: message.provider_id, status: "delivered", timestamp: "1780000000", biz_opaque_callback_data: message.message_id }
       await deliver({ statuses: [status] })

@@ -1,4 +1,4 @@
-// Deliveries with thousands of messages: answered at once, taken in by pieces, each message once.
+// Deliveries with thousands of messages: answered at once and stored in pieces, each message once.
 import { expect } from "chai"
 import { type TestHost, testHost } from "#core/testing"
 import { expectShortTurn, repeatedLongestTurn } from "../../longest-turn.ts"

@@ -1,4 +1,4 @@
-// Lists and reads of conversations and numbers: filters, pages, leads, opt-outs by hand, and what they refuse.
+// Lists and reads of conversations and numbers: filters, pages, leads, manual opt-outs, and refusals.
 import { expect } from "chai"
 import { z } from "zod"
 import { definePlugin } from "#core"
@@ -10,7 +10,7 @@ import { chatMessage, conversationOf, conversationsOf, type Endpoints, makePipel
 const start = Date.now() - 3_600_000
 const lead = { id: "0190a7c4-1111-7000-8000-00000000000a", reference: "AZCnxBERcACAAAAAAAAACg", address: "+4915170000001" }
 
-/** Leads as a plugin that keeps them answers. */
+/** Leads as provided by a plugin. */
 const leads = definePlugin({
   id: "test-leads",
   needs: ["conversations"],

@@ -1,4 +1,4 @@
-// Files of messages are fetched with the connection's credentials, within bounds, and from nowhere else.
+// Files of messages are fetched with the connection's credentials, within bounds, and only from the provider.
 import { createHash } from "node:crypto"
 import { expect } from "chai"
 import { type TestHost, testHost } from "#core/testing"
@@ -15,7 +15,7 @@ const sha256 = (bytes: Buffer) => createHash("sha256").update(bytes).digest("hex
 describe("media of messages", () => {
   let host: TestHost
   let urls: Endpoints
-  /** Meta's API, its files, and a place that is neither. */
+  /** Meta's API, its files, and an unrelated server. */
   let api: Peer
   let files: Peer
   let elsewhere: Peer

@@ -1,5 +1,5 @@
-// Webhooks of WhatsApp beside plain messages: messages of one second, echoes of the phone app, its history, people who
-// change their number or have none, and WhatsApp by way of Twilio.
+// WhatsApp webhooks besides plain messages: messages of the same second, echoes of the phone app, its history, people with a
+// changed or hidden number, and WhatsApp through Twilio.
 import { expect } from "chai"
 import type { TestHost } from "#core/testing"
 import { onStoresInTurn } from "../../pipeline/stores.ts"

@@ -1,5 +1,5 @@
-// Nothing reaches a person but through the gate: not a pipeline with the number's own connection, not a message that waited
-// for an approval while they opted out, not a repeat of a call, and not one that left while they opted out.
+// Every message to a person passes the gate. Covers a pipeline with the number's own connection, an opt-out during an approval, a
+// repeated call, and an opt-out during sending.
 import { expect } from "chai"
 import { type TestHost, testHost } from "#core/testing"
 import { Integrations } from "../../../plugins/agents/integrations/index.ts"
@@ -45,7 +45,7 @@ describe("the one way out", () => {
   })
   beforeEach(() => {
     providers.instead = () => false
-    // A minute on, all may be sent again.
+    // Two minutes later all may be sent again.
     host.clock.move(2 * minute)
   })
 
@@ -91,7 +91,7 @@ describe("the one way out", () => {
       const { body: createdPipeline } = await patiently(() => host.api<Made>("POST", "/v1/event-pipelines", document))
       const { body: answer } = await patiently(() => host.send<{ execution_id: string }>(createdPipeline, {}))
       const path = `/v1/event-pipelines/${createdPipeline.slug}/executions/${answer.execution_id}`
-      // A failed step is kept before the execution that it fails.
+      // A failed step is stored before the execution's failure.
       return until("the execution being over", async () => {
         const { body: execution } = await patiently(() => host.api<Execution>("GET", path))
         return execution.status === "failed" || Object.values(execution.steps)[0]?.state === "done" ? execution : undefined
@@ -182,7 +182,7 @@ describe("the one way out", () => {
       for (const { state, text } of messages) expect([`${text} accepted`, `${text} refused`]).to.include(`${text} ${state}`)
       expect((await conversationOf(host, "chatapp", to))?.suppressed).to.equal(true)
     }
-    // A call may be on its way when the word is taken; none begins after it.
+    // A call may be in progress when the opt-out arrives; no call starts after it.
     expect(late.map(({ text }) => text).filter((text) => text !== "Race")).to.deep.equal([])
   })
 
@@ -196,10 +196,10 @@ describe("the one way out", () => {
     const sentCount = () => providers.sent.length - before
     await until("as many as a minute takes", () => sentCount() >= perMinute)
     for (const to of people.slice(0, 2)) await whenSettled(to)
-    // On a busy machine the minute goes on meanwhile, and may take another.
+    // On a busy machine the minute may pass meanwhile and allow another message.
     const more = Math.floor((host.clock.monotonic() - began) / (minute / perMinute))
     expect(sentCount()).to.be.within(perMinute, perMinute + more)
-    // One by one: a call in flight would time out by a clock that is moved far.
+    // One by one: a call in flight would time out by a large move of the clock.
     while (sentCount() < people.length) {
       const present = sentCount()
       host.clock.move(20_000)

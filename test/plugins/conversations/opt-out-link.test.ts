@@ -1,4 +1,4 @@
-// The link by which a person opts out, from the message or mail that carries it to what is refused then.
+// The opt-out link, from the message or mail with the link to the refused messages afterwards.
 import { expect } from "chai"
 import { type TestHost, testHost } from "#core/testing"
 import { patiently, until } from "../../waiting.ts"
@@ -67,7 +67,7 @@ describe("opt-out links", () => {
     expect((await send("sms", "Again")).body.details.reason).to.equal("recipient_opted_out")
     expect(await entries("chat_app")).to.deep.equal([])
 
-    // Who opted in again is opted out by it again.
+    // After an opt-in, the link opts the person out again.
     host.clock.move(1_000)
     await patiently(() => postTwilio(urls.twilio, { MessageSid: "SMstart", From: person, To: own, Body: "START", SmsStatus: "received" }))
     expect((await send("sms", "Welcome back")).status).to.equal(200)
@@ -140,7 +140,7 @@ describe("opt-out links", () => {
       (await newBroadcasts()).some((broadcast) => JSON.stringify(broadcast) === JSON.stringify(accepted)),
     )
     await host.api("POST", "/v1/voice/opt-outs", { channel: "sms", address: someone, wording: "A third secret" })
-    // The conversation may be told of after it: it is brought up to date with the message by a job of its own.
+    // The conversation's broadcast may come after it: a separate job updates the conversation.
     expect((await newBroadcasts()).map(({ event }) => event)).to.include("opt_out")
     await host.api("DELETE", `/v1/voice/text-conversations/${session_id}`)
     await until("the removal", async () =>

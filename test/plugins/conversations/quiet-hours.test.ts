@@ -1,4 +1,4 @@
-// When people are not written to: by the clock where they are.
+// Quiet hours by the local time of people.
 import { expect } from "chai"
 import fc from "fast-check"
 import { loudAt, zonesOf } from "../../../plugins/people/conversations/egress/quiet-hours.ts"
@@ -22,7 +22,7 @@ describe("quiet hours", () => {
       ["+870123456789", ["UTC"]],
     ] as const)
       expect(zonesOf(address), address).to.deep.equal(zones)
-    // Free of charge, and mobile numbers that tell no area.
+    // Toll-free numbers, and mobile numbers without an area.
     expect(zonesOf("+18005550123")).to.include.members(["America/New_York", "Pacific/Honolulu"])
     expect(zonesOf("+61412345678")).to.include.members(["Australia/Perth", "Australia/Sydney"])
     expect(zonesOf("+79161234567")).to.include.members(["Europe/Moscow", "Asia/Vladivostok"])
@@ -80,7 +80,7 @@ describe("quiet hours", () => {
         const then = loudAt(zones, now, { quiet_from, quiet_until })
         const quarters = Array.from({ length: 96 }, (_, n) => (Math.floor(now / 900_000) + 1 + n) * 900_000)
         const loud = [now, ...quarters].find((instant) => !isQuiet(instant))
-        // Where none of a day is loud in all of them, the first zone decides.
+        // If no time of a day is allowed in all zones, the first zone decides.
         if (loud !== undefined) expect(then).to.equal(loud)
         else expect(then).to.be.at.least(now)
       },

@@ -1,4 +1,4 @@
-// Messages beside a carrier that never answers. No deadline passes in this test.
+// Messages beside a silent carrier. No deadline expires in this test.
 import { expect } from "chai"
 import { type TestHost, testHost } from "#core/testing"
 import { until } from "../../waiting.ts"
@@ -17,7 +17,7 @@ describe("messages beside a silent carrier", () => {
     silent.instead = () => true
     const hosts = [silent, other].map((providers) => providerEnv(providers)["MILLRACE_OUTGOING_ALLOW_HOSTS"]).join(",")
     host = await testHost({ capture: false, env: { MILLRACE_OUTGOING_ALLOW_HOSTS: hosts, MILLRACE_SERVER_DRAIN_MS: "100" } })
-    // One in the afternoon in Berlin, where messages are sent at once.
+    // One in the afternoon in Berlin: messages are sent at once.
     host.clock.set(Date.parse("2026-11-24T12:00:00Z"))
     await connect(host, silent)
     const headers = { Authorization: `Basic ${Buffer.from(`${accountSid}:twilio-token`).toString("base64")}` }

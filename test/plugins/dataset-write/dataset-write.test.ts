@@ -1,4 +1,4 @@
-// The action dataset.write: what it takes, what it stamps, what it writes. Compiled and rendered as pipelines are.
+// The action dataset.write: its input, stamps and written rows. Compiled and rendered like a pipeline's step.
 import { expect } from "chai"
 import { contractOf } from "#core/testing"
 import type { StepContext } from "../../../core/contract/action.ts"

@@ -1,4 +1,4 @@
-// Rows that were written before a column was known, as callers read them and find them, on both stores.
+// Rows older than a column: reads and filters, on both stores.
 import { expect } from "chai"
 import type { Json } from "#core"
 import type { TestHost } from "#core/testing"

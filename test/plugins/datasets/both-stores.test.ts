@@ -1,5 +1,5 @@
-// Rows over HTTP, where the two stores differed: times in filters, the order of one call, many columns; and integers that a
-// number cannot hold.
+// Rows over HTTP, for earlier differences of the two stores: times in filters, the order within one call, many columns, and
+// integers beyond the range of numbers.
 import { expect } from "chai"
 import type { TestHost } from "#core/testing"
 import { onBothStores } from "../../pipeline/stores.ts"

@@ -1,5 +1,5 @@
-// The screens of datasets in Chromium: rows by the thousand, filters and sort orders with the service's own refusals, one row,
-// inserting and deleting, and strangers' texts.
+// The screens of datasets in Chromium: thousands of rows, filters and sort orders with the service's refusals, one row, inserting
+// and deleting, and hostile texts.
 import { expect } from "chai"
 import { untilProcess as until } from "../../waiting.ts"
 import { consoleUnderTest } from "../console/browser.ts"
@@ -77,7 +77,7 @@ describe("the screens of datasets", () => {
     for (const loaded of [200_000, all]) {
       await page.keyboard.press("End")
       await page.getByText(`${loaded.toLocaleString("en")} rows`).waitFor()
-      // It had its place already.
+      // Its place was already reserved.
       await until("a row that was loaded", () => linkInSight(loaded - perPage + 10))
     }
     await until("the last row", async () => {
@@ -90,7 +90,7 @@ describe("the screens of datasets", () => {
   it("filter and sort by the address, and say what the service refuses", async () => {
     const page = await testConsole.signedIn("/console/datasets/sign-ups")
     await testConsole.tabTo(page, "column")
-    // By first letters: of a word that is typed too slowly, each letter is taken for the first.
+    // Selects by first letters: a slowly typed word would count as single letters.
     await page.keyboard.press("b")
     await testConsole.tabTo(page, "comparison")
     for (const _ of ["above", "at least"]) await page.keyboard.press("a")
@@ -114,7 +114,7 @@ describe("the screens of datasets", () => {
     await page.getByText("1 row.").waitFor()
     await page.getByRole("row").nth(1).getByRole("link").press("Enter")
     await page.getByRole("region", { name: "Row" }).getByText("lead-7@example.com").waitFor()
-    // A link to it shows it elsewhere too, among rows of which the first page ends before it, until it is gone.
+    // A link to the row works even if the first page ends before it, until it is deleted.
     const { search } = new URL(page.url())
     const link = `${testConsole.host.url}/console/datasets/sign-ups?row=${new URLSearchParams(search).get("row")}`
     await page.goto(link)
@@ -138,7 +138,7 @@ describe("the screens of datasets", () => {
     expect(await count()).to.equal(1)
     await row.getByRole("button", { name: "Delete" }).press("Enter")
     await dialog.getByText("Delete this row?").waitFor()
-    // Asked again before the browser has told that the dialog was closed.
+    // Requested again before the browser has reported the closed dialog.
     await page.evaluate(`{
       document.querySelector("dialog.confirmation").close()
       document.querySelector("main button.danger").click()

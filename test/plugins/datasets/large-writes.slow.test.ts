@@ -1,4 +1,4 @@
-// Calls that write many rows: they are read, checked and committed while the service serves others.
+// Calls that write many rows are read, checked and committed while the service serves others.
 import { expect } from "chai"
 import { type TestHost, testHost } from "#core/testing"
 import { expectShortTurn, repeatedLongestTurn } from "../../longest-turn.ts"
@@ -8,7 +8,7 @@ const rowCount = 1_000
 
 describe("writes of many rows", () => {
   let host: TestHost
-  /** The client, so that its work on a long body is not counted as the service's. */
+  /** The client in another thread, so its work does not count as the service's. */
   let sender: SendingThread
   before(async () => {
     sender = new SendingThread()

@@ -1,4 +1,4 @@
-// Datasets and their rows as callers have them, and the walls between organizations.
+// Datasets and their rows for callers, and the walls between organizations.
 import { expect } from "chai"
 import type { Json } from "../../../core/contract/collection.ts"
 import type { Streamed } from "../../../core/contract/operation.ts"

@@ -1,4 +1,4 @@
-// Columns with the names of a row's own fields, and the byte order mark of CSV.
+// Columns named like a row's own fields, and the byte order mark of CSV.
 import { expect } from "chai"
 import type { TestHost } from "#core/testing"
 import { onBothStores } from "../../pipeline/stores.ts"

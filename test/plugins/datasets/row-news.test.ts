@@ -1,4 +1,4 @@
-// The live channel of a dataset: rows as they are written and deleted, by whichever way.
+// The live channel of a dataset: written and deleted rows, from every source.
 import { expect } from "chai"
 import { type TestHost, testHost } from "#core/testing"
 import { connectLive } from "../../../core/client/live.ts"

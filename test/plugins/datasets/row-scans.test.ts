@@ -1,4 +1,4 @@
-// Filters and sorts of datasets too large to be gone through row by row, on both stores.
+// Filters and sorts of datasets too large for a scan, on both stores.
 import { expect } from "chai"
 import type { Json } from "#core"
 import type { TestHost } from "#core/testing"

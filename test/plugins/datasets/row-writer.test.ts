@@ -1,4 +1,4 @@
-// Writing rows: which row a write is about, what it may hold, and what a dataset learns from it.
+// Writing rows: the target row of a write, its allowed values, and the dataset's derived settings.
 import { expect } from "chai"
 import fc from "fast-check"
 import type { Json } from "../../../core/contract/collection.ts"
@@ -27,7 +27,7 @@ describe("row writer", () => {
       const executions = [bench.executionId(), bench.executionId(), bench.executionId()]
       const writes: string[] = []
       for (const executionId of executions) writes.push(await bench.event(slug, { n: 1 }, { executionId }))
-      // The time is the execution's, to the millisecond; what follows it is a hash.
+      // The id starts with the execution's time in milliseconds, followed by a hash.
       expect(writes.map((id) => id.slice(0, 13))).to.deep.equal(executions.map((id) => id.slice(0, 13)))
       expect(new Set(writes).size).to.equal(3)
       expect(await bench.event(slug, { n: 1 }, { executionId: executions[0] ?? "" })).to.equal(writes[0])
@@ -169,7 +169,7 @@ describe("row writer", () => {
   describe("the hot path", () => {
     it("waits for nothing once the dataset is known", async () => {
       await bench.event(slug, { email: "a" }, { key: "email" })
-      // Fixing the key made every node forget the dataset once.
+      // Fixing the key made every node drop the dataset from its cache once.
       await bench.event(slug, { email: "a" }, { key: "email" })
       expect(bench.stage(staged(), slug, { email: "a" }, { key: "email" })).to.not.be.instanceOf(Promise)
       expect(bench.stage(staged(), slug, { email: "a" })).to.not.be.instanceOf(Promise)

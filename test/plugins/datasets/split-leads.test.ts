@@ -1,4 +1,4 @@
-// The rule split-leads-dataset: what it tells of documents that are saved, and what it costs beside many.
+// The rule split-leads-dataset: its findings for saved documents, and its cost with many documents.
 import { expect } from "chai"
 import { type TestHost, testHost } from "#core/testing"
 import { CrossDocumentRules } from "../../../core/contract/lint-rule.ts"
@@ -40,7 +40,7 @@ describe("split leads among many documents", () => {
     expect(message.match(/"pipeline-\d+" to /g)).to.deep.equal([0, 1, 2, 3, 4].map((index) => `"pipeline-${index}" to `))
     expect(message).to.include("leads-2 looks like the same dataset").and.not.include('"pipeline-39" to')
     expect(matches.every((item) => item !== undefined)).to.equal(true)
-    // Once to know what it writes, and once for the place of what is told of it.
+    // One read for its target dataset, and one for the place of its finding.
     expect(reads()).to.equal(80)
   })
 })

@@ -1,4 +1,4 @@
-// Messages as they arrive: at a real SMTP server, and as files in the outbox.
+// Delivered messages: at a real SMTP server, and as files in the outbox.
 import { mkdtemp, readdir, readFile, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"

@@ -1,4 +1,4 @@
-// A message to several recipients of whom the mail server puts some off: nobody gets it twice, and nobody is forgotten.
+// A message to several recipients, some of them postponed by the mail server. Each recipient receives it exactly once.
 import { expect } from "chai"
 import { onBothStores } from "../../pipeline/stores.ts"
 import { patiently, until } from "../../waiting.ts"
@@ -17,7 +17,7 @@ onBothStores("email to several recipients", ({ start }) => {
       return answers[recipient.split("@")[0] ?? ""]
     })
     const host = await start({ env: pluginSettings({ email: { transport: "smtp", url: mailbox.url } }) })
-    // The second try is due when the test says so.
+    // The test decides when the second try is due.
     host.clock.set(host.clock.now())
     const response = await patiently(() =>
       host.api<{ slug: string; inbound_url: string }>("POST", "/v1/event-pipelines", {
@@ -45,7 +45,7 @@ onBothStores("email to several recipients", ({ start }) => {
     expect(first.error?.message).to.contain("took the message for 1 of 3 recipients").and.contain("451 4.7.1 greylisted")
     answers["busy"] = undefined
     const finished = async () => {
-      // The second try would time out, or lose its lease, by the moved clock.
+      // The second try would time out or lose its lease by the moved clock.
       if (requestCount < 2) host.clock.move(5_000)
       const now = await step()
       return now?.state === "done" ? now : undefined

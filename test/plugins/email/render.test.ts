@@ -1,4 +1,4 @@
-// What becomes of content: links that may be clicked, markup that may not come through, and a text that says the same.
+// Rendering of content: allowed links, blocked markup, and an equivalent text part.
 import { readFileSync } from "node:fs"
 import { expect } from "chai"
 import fc from "fast-check"

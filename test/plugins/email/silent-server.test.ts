@@ -1,4 +1,4 @@
-// Mail beside messages that the mail server never answers. No deadline passes in these tests.
+// Mail beside messages without an answer of the mail server. No deadline expires in these tests.
 import { expect } from "chai"
 import { type TestHost, testHost } from "#core/testing"
 import { until } from "../../waiting.ts"

@@ -1,4 +1,4 @@
-// The widget canary with a real Chromium: a page that shows its widget, one that lost it, and one that is broken.
+// The widget canary with a real Chromium: a page with its widget, one without it, and a broken one.
 import { expect } from "chai"
 import { UnitsOfWork } from "#core"
 import type { TestHost } from "#core/testing"
@@ -45,11 +45,11 @@ describe("the widget canary in Chromium", () => {
   })
 
   const read = async () => (await host.api<Shown>("GET", "/v1/evals/widget-canary", undefined, { key })).body
-  /** What is found once the canary looks at the page as it is now. */
+  /** Runs the canary on the current page and returns its result. */
   const looked = async (): Promise<Shown> => {
     const target = { widget: `http://${site.host}/shop`, widget_name: "Chat", selector: "#chat-widget", interval_minutes: 5 }
     await host.api("PATCH", "/v1/evals/widget-canary", target, { key })
-    // Once: the browser has its deadline by the same clock.
+    // One move only: the browser's deadline uses the same clock.
     await host.clock.move(60_000)
     await until("a check having ended", async () => (await read()).last_check_at !== "")
     return await read()
@@ -65,7 +65,7 @@ describe("the widget canary in Chromium", () => {
     expect(lost.reason).to.include("#chat-widget")
     page = { status: 500, html: withWidget }
     expect(await looked()).to.include({ verdict: "failed", reason: "The page answered 500." })
-    // It is told once its commit has come back, which a reader may have seen before.
+    // Sent after its commit, so a reader may see the result earlier.
     await until("both alarms", async () => (await alarms()) === 2)
   })
 })

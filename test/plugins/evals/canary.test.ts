@@ -1,4 +1,4 @@
-// The widget canary: who may see it, what it answers unconfigured, and alarms where a check fails, does not end or is late.
+// The widget canary: access, its unconfigured state, and alarms for a failed, unfinished or late check.
 import { expect } from "chai"
 import { UnitsOfWork } from "#core"
 import { type TestHost, testHost } from "#core/testing"
@@ -83,7 +83,7 @@ describe("the widget canary", () => {
     })
     const other = await host.get(UnitsOfWork).run((work) => host.get(Organizations).create(work, { name: "Other", slug: "other" }))
     expect((await read((await member(other.id, "elsewhere@example.com", true)).key)).body).to.deep.equal(unconfigured)
-    // Once: a check that goes on while time is moved would be one that does not end.
+    // One move only: a check in progress during a further move would count as unfinished.
     host.clock.move(60_000)
     await until("the check having failed", async () => (await read()).body.verdict === "failed")
     const { body } = await read()
@@ -110,7 +110,7 @@ describe("the widget canary", () => {
     const running = { ...idle, last_started_at: at(15), running_since: at(15) }
     expect(due(20, running)).to.deep.equal({ alarm: undefined, starts: false })
     expect(due(21, running)).to.deep.equal({ alarm: "unfinished", starts: true })
-    // A reader sees it even where nothing looks after the canary any more.
+    // Readers see it even if the canary no longer runs.
     expect(verdictNow({ ...idle, verdict: "passed" }, 14 * 60_000)).to.equal("passed")
     expect(verdictNow({ ...idle, verdict: "passed" }, 60 * 60_000)).to.equal("late")
     expect(verdictNow({ ...running, verdict: "passed" }, 60 * 60_000)).to.equal("unfinished")

@@ -1,4 +1,4 @@
-// `millrace evals run` as a build server uses it: exit codes, the text, and JUnit.
+// `millrace evals run` for build servers: exit codes, text output, and JUnit.
 import { mkdtempSync, readFileSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"

@@ -1,5 +1,5 @@
-// A service that is killed in the midst of a run, on both stores: the next one finishes it, and asks neither the agent
-// nor the judge again for what was kept.
+// A service killed during a run, on both stores. The next service finishes the run. It repeats no stored request to the agent or
+// the judge.
 import { spawn } from "node:child_process"
 import { once } from "node:events"
 import { mkdtempSync, readFileSync, rmSync } from "node:fs"
@@ -32,7 +32,7 @@ async function killed(storage: Record<string, string>): Promise<void> {
     ...storage,
     MILLRACE_OUTGOING_ALLOW_HOSTS: new URL(agent.url).host,
     MILLRACE_JOBS_POLL_MS: "50",
-    // One answer after the other, so that it is known what was kept when the service dies.
+    // One answer at a time, so the stored answers are known when the service dies.
     MILLRACE_PLUGINS_SETTINGS: JSON.stringify({ models, evals: { answers_at_once: 1 } }),
   }
   const service = spawn(process.execPath, [main], {
@@ -56,7 +56,7 @@ async function killed(storage: Record<string, string>): Promise<void> {
     for (const name of names) await call("/v1/evals/suites/killed/cases", { name, input: `Question ${name}`, expectation: "Is right." })
     agent.answer(() => "It is right.")
     let isDead = false
-    // The fourth verdict never comes: its answer is kept, those of the other two are not asked for yet.
+    // The fourth verdict never arrives: its answer is stored, and the verdicts of the other two are not requested yet.
     judge.answer((request, place) => (place === 3 && !isDead ? "silent" : bySight(request)))
     const run = await call<Run>("/v1/evals/suites/killed/runs", { repeats: 1 })
     await until("the fourth answer being judged", () => judge.asked.length === 4)
@@ -66,13 +66,13 @@ async function killed(storage: Record<string, string>): Promise<void> {
     isDead = true
     expect([agent.asked.length, judge.asked.length]).to.deep.equal([4, 4])
     host = await testHost({ dataDir, env, capture: false })
-    // The lease of the one that is dead runs out.
+    // The dead service's lease expires.
     host.clock.move(host.runtime.config.jobs.lease_ms)
     const read = async () => (await host?.api<Run>("GET", `/v1/evals/suites/killed/runs/${run.id}`, undefined, { key: admin_key }))?.body
     await until("the run being finished", async () => (await read())?.status === "completed")
     expect(await read()).to.deep.include({ verdict: "passed", score: 100, unjudged_percent: 0 })
     expect(agent.asked.map(({ input }) => input)).to.have.members(names.map((name) => `Question ${name}`))
-    // The one verdict that was lost with the service was asked for again.
+    // The one lost verdict was requested again.
     expect(judge.asked).to.have.length(7)
   } finally {
     service.kill("SIGKILL")

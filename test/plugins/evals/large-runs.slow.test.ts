@@ -28,7 +28,7 @@ describe("a run of 10,000 answers", () => {
   })
   after(() => bench.close())
 
-  /** A run whose answers are all judged. */
+  /** Returns a run with all answers judged. */
   const judged = async (like: StoredRun, input: Partial<StoredRun>): Promise<StoredRun> => {
     const { host } = bench
     const works = host.get(UnitsOfWork)

@@ -1,4 +1,4 @@
-// Runs over HTTP, against an agent and a judge on loopback whose truth is known.
+// Runs over HTTP with a loopback agent and judge of known truth.
 import { expect } from "chai"
 import { until } from "../../waiting.ts"
 import { bySight, EvalBench, type Run } from "./bench.ts"
@@ -42,11 +42,11 @@ describe("runs of eval suites", () => {
     expect(request?.headers.authorization).to.equal("Bearer agent-secret")
     expect(request?.path).to.equal("/desk")
     expect(new Set(bench.agent.asked.map(({ headers }) => headers["idempotency-key"])).size).to.equal(4)
-    // The same answer to the same question has one verdict; it is asked for once.
+    // Equal answers to equal questions share one verdict and one request.
     expect(bench.judge.asked.length).to.be.within(2, 4)
     expect(JSON.stringify(bench.judge.asked)).to.not.match(/desk|agent-secret/)
     expect(run.cost_millicents).to.be.greaterThan(0)
-    // Told once the commit has come back, which a reader may have seen before.
+    // Sent after the commit, so a reader may see the run earlier.
     await until("news of its start and its end", async () => {
       const news = (await bench.host.broadcasts("evals")).filter(({ data }) => (data as { run_id: string }).run_id === run.id)
       return ["run_started", "run_finished"].every((expected) => news.some(({ event }) => event === expected))
@@ -64,7 +64,7 @@ describe("runs of eval suites", () => {
         { role: "user", content: "Question one of chatting" },
       ],
     })
-    // 1,100 tokens of the agent, 120 of the judge, 1,000 millicents a million.
+    // 1,100 tokens of the agent and 120 of the judge, at 1,000 millicents per million.
     expect(run.cost_millicents).to.be.closeTo(1.22, 0.001)
   })
 
@@ -82,7 +82,7 @@ describe("runs of eval suites", () => {
     const first = await bench.run(suite, 3)
     bench.agent.answer(({ input }) => (input.includes("two") ? "Wrong." : "It is right."))
     const second = await bench.run(suite, 3)
-    // Above the threshold, and yet a regression.
+    // Above the threshold, but still a regression.
     expect(second).to.deep.include({ verdict: "failed", red: ["two"], baseline_run_id: first.id })
     expect(second.score).to.be.greaterThan(80)
     expect(second.cases.find((report) => report.case === "two")?.baseline).to.deep.include({ passed: 3, failed: 0 })
@@ -91,7 +91,7 @@ describe("runs of eval suites", () => {
     const accepted = await bench.host.api("POST", `/v1/evals/suites/${suite}/runs/${third.id}/accept`, { reason: "The question is gone." })
     expect(accepted.body).to.deep.include({ verdict: "failed" })
     expect(await bench.run(suite, 3)).to.deep.include({ verdict: "passed", red: [], baseline_run_id: third.id })
-    // An older run can be taken back to.
+    // An older run can become the baseline again.
     await bench.host.api("POST", `/v1/evals/suites/${suite}/runs/${first.id}/accept`, { reason: "It was wanted after all." })
     expect(await bench.run(suite, 3)).to.deep.include({ verdict: "failed", red: ["two"], baseline_run_id: first.id })
   })
@@ -122,7 +122,7 @@ describe("runs of eval suites", () => {
         expect([state, failed, could_not_judge]).to.deep.equal(["not_judged", 0, 2])
       const [item] = await bench.answers(suite, run)
       expect(item).to.include({ verdict: "could_not_judge", output: "It is right.", cause })
-      // Neither passed nor a baseline for what follows.
+      // Neither passed nor a baseline for later runs.
       bench.judge.answer(bySight)
       expect((await bench.run(suite, 1)).baseline_run_id).to.equal(null)
     })
@@ -182,7 +182,7 @@ describe("runs of eval suites", () => {
     bench.agent.answer(({ input }) => (input.includes("one") ? "It is right." : "It is right, more or less."))
     const first = await bench.run(suite, 3)
     expect(first.verdict).to.equal("passed")
-    // A stricter judge: what it fails now it would have failed then.
+    // A stricter judge. It would also have failed the earlier answers.
     bench.judge.answer((request) =>
       request.model === "judge-2" && request.text.includes("more or less")
         ? { json: { reasoning: "Vague.", verdict: "fail" } }
@@ -195,11 +195,11 @@ describe("runs of eval suites", () => {
     expect(second).to.deep.include({ red: [], score: 50, verdict: "passed" })
     expect(second.cases.find((report) => report.case === "two")).to.deep.include({ state: "green", passed: 0, failed: 3 })
     expect(second.cases.find((report) => report.case === "two")?.baseline).to.deep.include({ passed: 0, failed: 3 })
-    // The older answers were judged again, and the agent was not asked for them.
+    // The older answers were judged again without new requests to the agent.
     expect(bench.agent.asked).to.have.length(6)
     const again = (await bench.answers(suite, second)).filter(({ judged_again }) => judged_again !== null)
     expect(again).to.have.length(6)
-    // What the first run was judged by stays as it was.
+    // The first run's verdicts stay unchanged.
     expect((await bench.read(suite, first.id)).cases.find((report) => report.case === "two")).to.deep.include({ passed: 3, failed: 0 })
     expect((await bench.answers(suite, first)).every(({ verdict }) => verdict === "pass")).to.equal(true)
   })

@@ -1,4 +1,4 @@
-// Intervals held against published values, and what a report makes of answers.
+// Intervals compared with published values, and reports from answers.
 import { expect } from "chai"
 import type { Verdict } from "../../../plugins/agents/evals/judging/judge.ts"
 import { type CaseAnswers, reportOf } from "../../../plugins/agents/evals/runs/comparison.ts"
@@ -47,7 +47,7 @@ describe("statistics of evals", () => {
   })
 
   it("cover the truth as often as they say, and call steady cases red seldom", () => {
-    // Exact, over all outcomes of 10 and 10 repeats at equal truth: how often the fall is called one.
+    // Exact, over all outcomes of 10 and 10 repeats with equal truth: the probability of a reported drop.
     const choose = (n: number, k: number): number => (k === 0 ? 1 : (choose(n, k - 1) * (n - k + 1)) / k)
     const chance = (k: number, n: number, p: number) => choose(n, k) * p ** k * (1 - p) ** (n - k)
     for (const p of [0.5, 0.8, 0.95]) {
@@ -96,7 +96,7 @@ describe("the report of a run", () => {
   it("passes at the threshold exactly", () => {
     expect(reportOf([answers("a", 4, 1)], none, rules)).to.include({ verdict: "passed", score: 80 })
     expect(reportOf([answers("a", 3, 2)], none, rules)).to.include({ verdict: "failed", score: 60 })
-    // Cases count alike, however many of their answers were judged.
+    // Cases have equal weight, independent of their number of judged answers.
     expect(reportOf([answers("a", 1, 0), answers("b", 0, 3)], none, rules).score).to.equal(50)
   })
 })

@@ -1,5 +1,4 @@
-// Eval suites over HTTP: what an update changes and leaves alone, names that go on answering, the night in the
-// organization's time zone.
+// Eval suites over HTTP: partial updates, former slugs, and nightly runs in the organization's time zone.
 import { randomUUID } from "node:crypto"
 import { expect } from "chai"
 import { Store, UnitsOfWork } from "#core"
@@ -114,7 +113,7 @@ describe("eval suites", () => {
     expect((await put("old", { suite_slug: "old" })).body.suite).to.include({ slug: "old", revision: 1 })
     expect((await put("old", { suite_slug: "fresh" })).body.suite).to.include({ id, slug: "fresh", name: "Old name" })
     for (const slug of ["old", "fresh", id]) expect((await read(slug)).body, slug).to.include({ id, slug: "fresh" })
-    // By the old slug too; one that is repeated in the body renames nothing.
+    // Former slugs also work. The same slug in the body renames nothing.
     expect((await put("old", { suite_slug: "old", description: "By the old name" })).body.suite).to.include({ slug: "fresh" })
     const response = await put("fresh", { suite_slug: "another" })
     expect([response.status, response.body.details.reason]).to.deep.equal([409, "slug_taken"])

@@ -1,4 +1,4 @@
-// Services that are killed while files of forms are stored and removed: each object has its document, and the quota is the sum.
+// Services killed while files of forms are stored and removed: each object has its document, and the quota is the sum.
 import { existsSync, readdirSync } from "node:fs"
 import { join } from "node:path"
 import { expect } from "chai"
@@ -48,7 +48,10 @@ describe("files of forms in services that are killed", () => {
     }
   }
 
-  /** Documents of the stopped service once so many hours passed and no other is due. The bytes in use are their sum. */
+  /**
+   * Returns the documents of the stopped service after this many hours, once no other document is due. The bytes in use are their
+   * sum.
+   */
   async function documents(
     hours = 0,
     isDone: (remaining: readonly StoredEventFiles[]) => boolean = () => true,
@@ -62,7 +65,7 @@ describe("files of forms in services that are killed", () => {
       const remaining = await until("the end of what is due", async () => {
         const matches = await find()
         if (isDone(matches)) return matches
-        // A job of a killed service comes again after its lease.
+        // A killed service's job runs again after its lease.
         host.clock.move(1_000)
         return undefined
       })
@@ -77,7 +80,7 @@ describe("files of forms in services that are killed", () => {
     }
   }
 
-  /** Kills a service once it has removed objects down to a number. */
+  /** Kills a service once its removals leave this number of objects. */
   async function removedTo(count: number, hoursAhead: number): Promise<void> {
     const service = await begin(hoursAhead)
     try {

@@ -1,4 +1,4 @@
-// A large event of which every field is hostile, in Chromium: what it is, on every screen that shows events, and nothing of it to
+// A large event with hostile text in every field, in Chromium: shown as plain text on every screen of events, and invisible to
 // another organization.
 import { expect } from "chai"
 import type { Page } from "playwright-core"

@@ -1,5 +1,5 @@
-// The list of events in Chromium while they come: only those of its filter reach the browser, none is lost and none shown twice
-// while the service is restarted or out of reach, and what was sent into silence is done once.
+// The live list of events in Chromium. Only events of its filter reach the browser. None is lost or shown twice while the service
+// restarts or is unreachable, and requests without an answer take effect once.
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -30,7 +30,7 @@ describe("the list of events as they come", () => {
   const table = (page: Page) => page.getByRole("region", { name: "Events" })
   const timesShown = (page: Page, orders: readonly string[]) =>
     Promise.all(orders.map((order) => table(page).getByText(`"${order}"`).count()))
-  /** From a place that neither reads the list nor listens, to the list once it listens; resolves to the times it is read. */
+  /** Navigates from a place without the list to the listening list. Returns the times of its reads. */
   async function listening(page: Page, place: string): Promise<readonly string[]> {
     const [reads, answered]: [string[], string[]] = [[], []]
     const note = (into: string[], url: string) => void (/\/v1\/events\?/.test(url) && into.push(url))
@@ -40,7 +40,7 @@ describe("the list of events as they come", () => {
     await until("the list having been read again with its subscription", () => answered.length >= 2)
     return reads
   }
-  /** Cuts the browser off as a network does that is gone: what is open closes, and what is tried fails. */
+  /** Cuts the browser off like a broken network: open connections close, and new ones fail. */
   async function cutOff(page: Page) {
     const open = new Set<WebSocketRoute>()
     let isAway = false
@@ -100,7 +100,7 @@ describe("the list of events as they come", () => {
     const network = await cutOff(page)
     const reads = await listening(page, "events?pipeline=orders")
     await send("C-0")
-    // What is told of it after the pause would be counted.
+    // Its broadcast during the pause would be counted.
     await until("the list being read for it", () => reads.length >= 3)
     await table(page).getByText('"C-0"').waitFor()
     await page.getByRole("button", { name: "Pause" }).press("Enter")

@@ -1,5 +1,5 @@
-// The screens of events in Chromium: found, filtered and live, held without losing any, and one event with all that is known of
-// it.
+// The screens of events in Chromium: search, filters and live updates, a paused list without losses, and one event with all its
+// data.
 import { expect } from "chai"
 import { UnitsOfWork } from "#core"
 import { ApiKeys, Organizations } from "../../../plugins/platform/organizations/index.ts"
@@ -35,7 +35,7 @@ describe("the screens of events", () => {
     const table = page.getByRole("region", { name: "Events" })
     await until("the subscription", () => frames.some((frame) => frame.includes('"ok":true')))
     const first = await send("plain", { order: "A-1" })
-    // What is told of it later would count as come while the list is held.
+    // Its broadcast during the pause would count as a new event.
     await until("word of a live event", () => frames.some((frame) => frame.includes(first)))
     await table.getByText("A-1").waitFor()
     await testConsole.tabTo(page, "Pause")
@@ -72,7 +72,7 @@ describe("the screens of events", () => {
     expect(await page.getByRole("region", { name: "Log" }).last().textContent()).to.equal("info: for Grace")
     await page.getByText("steps up to the reply").waitFor()
     expect(await page.getByRole("region", { name: "Rows" }).getByRole("link").count()).to.be.at.least(2)
-    // All steps are settled: it is not read again.
+    // All steps are settled, so it is not read again.
     await page.clock.install()
     await page.reload()
     await page.getByText("steps up to the reply").waitFor()
@@ -84,7 +84,7 @@ describe("the screens of events", () => {
     expect(again).to.deep.equal([])
     await page.locator("details.step summary").press("Enter")
     await page.getByRole("region", { name: "Result" }).getByText("row_id").waitFor()
-    // The open step is in the address.
+    // The open step is part of the URL.
     await page.reload()
     await page.getByRole("region", { name: "Result" }).getByText("row_id").waitFor()
     await page.locator("details.step summary").press("Enter")

@@ -1,4 +1,4 @@
-// Copies of an event: a command that a shell runs against the service, a test that the command runs against the pipeline, a report.
+// Copies of an event: a shell command against the service, a test of the pipeline, a report.
 import { spawn } from "node:child_process"
 import { createHmac } from "node:crypto"
 import { expect } from "chai"
@@ -91,7 +91,7 @@ describe("copies of an event", () => {
     return post("signed", body, { "content-type": "application/json", "x-shop": "north", ...signed })
   }
   const curlOf = (id: string) => host.invoke<Curl>("events.get_curl", { id })
-  /** Runs it as it is, in a shell of its own, and returns what the service answered last. */
+  /** Runs it unchanged in a separate shell. Returns the service's last answer. */
   const ran = async ({ curl }: Curl, env: Record<string, string> = {}) => {
     const script = curl.replace("curl -sS", "curl -sS -w '\\n%{http_code}'")
     const shell = spawn("sh", [], { env: { PATH: process.env["PATH"], ...env }, cwd: "/" })
@@ -104,7 +104,7 @@ describe("copies of an event", () => {
 
   it("are commands that the service takes, signed afresh, with no secret in them and what is redacted redacted", async () => {
     const first = await sendSigned({ email: "Ada@Example.com", note: hostile, api_key: "hidden-value", [hostile]: 1 })
-    // Later than the first signature may be.
+    // Past the validity of the first signature.
     host.clock.move(3_600_000)
     const copy = await curlOf(first.id)
     expect(copy.proof).to.equal("signed")

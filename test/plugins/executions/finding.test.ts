@@ -1,4 +1,4 @@
-// Events found by any piece of them, from the index and from what it does not reach yet; and what must not be found.
+// Events found by any part of their text, from the index and from events not yet indexed. Also events that must not be found.
 import { expect } from "chai"
 import { Ids, Leases, Log, Store, UnitsOfWork } from "#core"
 import type { TestHost } from "#core/testing"
@@ -28,7 +28,7 @@ interface SearchPage {
 }
 
 const dayMs = 86_400_000
-/** That the index reads of the journal at once. */
+/** More events than the index reads from the journal at once. */
 const moreThanARead = 260
 
 onBothStores("finding events", ({ start }) => {
@@ -75,7 +75,7 @@ onBothStores("finding events", ({ start }) => {
   it("finds it in the index, in segments that were merged, and those that came since", async () => {
     const { clock, get } = host
     const [works, organizations] = [get(UnitsOfWork), get(Organizations)]
-    // In place of the service's own, which leaves so few to be read.
+    // Replaces the service's own builder, which leaves only a few events unread.
     const builder = new IndexBuilder({
       store: get(Store),
       works,
@@ -87,7 +87,7 @@ onBothStores("finding events", ({ start }) => {
       payloadsDays: 7,
       minEntries: 8,
     })
-    // Of the morning of the next day: what is merged is of one day.
+    // On the morning of the next day: only segments of one day are merged.
     const now = clock.now()
     clock.move(dayMs - (now % dayMs))
     let sentBefore = 0

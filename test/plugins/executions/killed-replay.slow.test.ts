@@ -1,4 +1,4 @@
-// A service that is killed in the midst of a replay plan: the next one goes on with it, and replays no event twice.
+// A service killed during a replay plan. The next service continues it and replays no event twice.
 import { createServer } from "node:http"
 import type { AddressInfo } from "node:net"
 import { expect } from "chai"
@@ -51,7 +51,7 @@ describe("a replay plan", () => {
       const orders = { name: "Orders", state: "active", source_kind: "internal", pipeline: [call("tell"), line] }
       await api("POST", "/v1/event-pipelines", orders)
       for (let n = 0; n < events; n++) await api("POST", "/v1/event-pipelines/orders/events", { payload: { n } })
-      // What was told is not told again; what is new is.
+      // Finished calls do not repeat; new calls run.
       await api("PUT", "/v1/event-pipelines/orders", { pipeline: [call("tell"), call("more"), line] })
       const { id } = await api<Plan>("POST", "/v1/replay-plans", { pipeline: "orders" })
       await until("the rehearsal", async () => (await api<Plan>("GET", `/v1/replay-plans/${id}`)).state === "rehearsed")
@@ -83,7 +83,7 @@ describe("a replay plan", () => {
       expect(rows).to.have.length(events)
       const of = (path: string) => calls.filter((item) => item.path === path)
       expect(of("/tell")).to.have.length(events)
-      // The one that was held is made once more, under its key.
+      // The held call is made once more, under its key.
       expect(of("/more")).to.have.length(events + 1)
       for (const path of ["/tell", "/more"]) {
         expect(new Set(of(path).map(({ key }) => key)).size, path).to.equal(events)

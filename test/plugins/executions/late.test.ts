@@ -1,4 +1,4 @@
-// Events that are committed long after they were received: who reads the journal on in the order of receipt would pass them by.
+// Events committed long after their receipt. Readers of the journal in order of receipt would miss them.
 import { expect } from "chai"
 import { Store, timestamp } from "#core"
 import { LateEntryCollection, lateMs } from "#core/engine"
@@ -32,7 +32,7 @@ describe("events that are committed late", () => {
     (await host.invoke<{ events: { id: string }[] }>("events.find", { text })).events.map(({ id }) => id)
 
   it("are noted, and others are not", async () => {
-    // What passes of time is what the test moves, however long an event takes.
+    // Only the test moves the time, however long an event takes.
     host.clock.set(host.clock.now())
     await sendOrder("P-1", lateMs - 1_000)
     const late = await sendOrder("L-1", lateMs)
@@ -43,7 +43,7 @@ describe("events that are committed late", () => {
   it("are found where the index has passed their receipt, and in the index afterwards", async () => {
     const [late = ""] = await noted()
     const { id } = host.organization
-    // As an index that was written while the events waited: of both, the late one alone is known.
+    // An index written while the events waited: only the late one is noted.
     const index = { id, through: timestamp(host.clock.now()), segments: [], revision: 1 }
     await host.get(Store).commit({
       id: "passed",

@@ -1,4 +1,4 @@
-// Events of all pipelines, by what became of them, page by page.
+// Events of all pipelines, by outcome, page by page.
 import { expect } from "chai"
 import type { TestHost } from "#core/testing"
 import { onBothStores } from "../../pipeline/stores.ts"
@@ -16,7 +16,7 @@ interface Page {
   readonly next_cursor: string
 }
 
-/** More than are read from at once; the first ten have events. */
+/** More pipelines than are read at once; the first ten have events. */
 const pipelines = 40
 const schema = { type: "object", required: ["email"] }
 

@@ -1,4 +1,4 @@
-// The live channel of events, by filters of the service's: what each hears, and what it hears late after a loss.
+// The live channel of events with the service's filters: received messages, and messages received late after a loss.
 import { expect } from "chai"
 import { UnitsOfWork } from "#core"
 import { type TestHost, testHost } from "#core/testing"

@@ -1,4 +1,4 @@
-// The index of events with long texts: segments are made and merged while the service serves others.
+// The index of events with long texts: segments are built and merged while the service serves others.
 import { expect } from "chai"
 import { Ids, Leases, Log, Store, UnitsOfWork } from "#core"
 import { EntryCollection } from "#core/engine"
@@ -27,7 +27,7 @@ describe("the index of events with long texts", () => {
     const [store, works, ids, organizations] = [get(Store), get(UnitsOfWork), get(Ids), get(Organizations)]
     const organization = host.organization.id
     await host.api("POST", "/v1/event-pipelines", { name: "Orders", state: "active", source_kind: "internal", pipeline: [] })
-    // What is merged is of one day.
+    // Only segments of one day are merged.
     clock.move(dayMs - (clock.now() % dayMs))
     const send = () => host.invoke<{ execution_id: string }>("event_pipelines.send_event", { slug: "orders", payload: { order: 1 } })
     const { execution_id } = await untilAvailable(send)

@@ -1,4 +1,4 @@
-// Replays as a plan: what a changed pipeline would make of the events that came, and then its replays: each once, and held up.
+// Replay plans: the effects of a changed pipeline on past events, and then its replays, each once, with pauses.
 import { expect } from "chai"
 import { Store } from "#core"
 import { EntryCollection } from "#core/engine"
@@ -78,7 +78,7 @@ onBothStores("replay plans", ({ start }) => {
     await inState(id, "completed")
     const first = await replays()
     expect(first).to.have.length(45)
-    // As a node that died before the plan's own commit leaves it.
+    // The state after a node died before the plan's own commit.
     const collection = collectionNamed<{ replayed: unknown }>(host, "replay_plans")
     const plans = host.get(Store).open(collection, host.organization.id)
     const stored = await plans.get(id)
@@ -91,7 +91,7 @@ onBothStores("replay plans", ({ start }) => {
     expect(plan.replayed).to.deep.equal(stored?.replayed)
     expect(plan.replayed.failed).to.equal(1)
     const rows = await host.invoke<{ rows: unknown[] }>("datasets.list_rows", { slug: "people", limit: 200 })
-    // The rows of addresses that are written otherwise now.
+    // Rows of addresses with a new spelling.
     expect(rows.rows.length).to.be.greaterThan(rowsBefore.rows.length)
     const { events } = await host.invoke<{ events: { execution_id: string; replay_id: string }[] }>("replay_plans.list_events", {
       id,

@@ -1,4 +1,4 @@
-// What text is found by.
+// Search tokens of a text.
 import { expect } from "chai"
 import fc from "fast-check"
 import { mergedPostings, Postings, partOf, parts, postingIn, readPart } from "#core/search"

@@ -1,4 +1,4 @@
-// The screens of experiments in Chromium: a report with all kinds of evidence, a decision by the keyboard, and what a member may do.
+// The screens of experiments in Chromium: a report with all kinds of evidence, a decision by keyboard, and a member's rights.
 import { expect } from "chai"
 import { Store, UnitsOfWork } from "#core"
 import { ExperimentResource, type StoredExperiment } from "../../../plugins/pages/experiments/experiment.ts"
@@ -43,7 +43,7 @@ describe("the screens of experiments", () => {
     await traffic.write([...traffic.rowsOf(page, "a", { n: 300, leads: 30 }), ...traffic.rowsOf(page, "b", { n: 310, leads: 93 })])
     host.clock.move(8 * dayMs)
     await traffic.counted()
-    // What a change of weights by the evidence leaves on the ledger.
+    // The ledger entry of a change of weights by the evidence.
     const organization = host.organization.id
     const match = (await host.get(Store).open(ExperimentResource.collection, organization).first({ slug })) as StoredExperiment
     const details = { chances: { a: 0.013, b: 0.987 } }
@@ -74,7 +74,7 @@ describe("the screens of experiments", () => {
     expect(await page.title()).to.not.equal("hit")
     await testConsole.looksRight(page, "experiment")
 
-    // On the overview it stands first of more than that shows, since it can be decided.
+    // On the overview it is first, since it can be decided.
     for (let n = 0; n < 5; n++) await traffic.running(`Newer ${n}`)
     const here = page.url()
     await page.goto(`${testConsole.host.url}/console`)
@@ -88,7 +88,7 @@ describe("the screens of experiments", () => {
 
     await testConsole.tabTo(page, "Variant")
     await page.keyboard.press("b")
-    // Beside its words, not above them.
+    // Beside its text, not above it.
     const box = await page.getByLabel("Give the chosen variant all visitors of the page").boundingBox()
     expect(box?.width).to.be.within(10, 30)
     await testConsole.tabTo(page, "Why, kept word for word")
@@ -124,7 +124,7 @@ describe("the screens of experiments", () => {
     await testConsole.tabTo(page, "Start")
     await page.keyboard.press("Enter")
     await page.getByRole("main").getByText("running", { exact: true }).waitFor()
-    // Times in its sentences are the reader's.
+    // Times in its sentences are in the reader's zone.
     await page.getByText(/^The first full week is over at \d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.$/).waitFor()
     expect(await page.getByRole("button", { name: "Decide" }).count()).to.equal(0)
     await testConsole.tabTo(page, "Archive")

@@ -1,4 +1,4 @@
-// Decisions over HTTP: what they leave on the ledger and on the page, who may make them, and what they are refused for.
+// Decisions over HTTP: their effects on the ledger and the page, allowed deciders, and refusals.
 import { createHash } from "node:crypto"
 import { expect } from "chai"
 import { UnitsOfWork } from "#core"
@@ -99,7 +99,7 @@ onBothStores("decisions", ({ start }) => {
     const [change] = observations.filter(({ details }) => details.after !== undefined)
     expect([change?.kind, change?.details.before, change?.details.after]).to.deep.equal(["live", { a: 1, b: 1 }, { a: 0, b: 2 }])
 
-    // The digests are of what callers read.
+    // The digests cover the callers' form.
     const existing = observations.filter(({ id }) => id !== decision?.id && id !== change?.id)
     for (const { kind, count, digest } of decision?.details.evidence ?? []) {
       const own = existing

@@ -1,4 +1,4 @@
-// Experiments over HTTP: the resource and its statuses, the ledger, what people say, and personas.
+// Experiments over HTTP: the resource and its statuses, the ledger, people's feedback, and personas.
 import { expect } from "chai"
 import { UnitsOfWork } from "#core"
 import { type TestHost, testHost } from "#core/testing"

@@ -1,4 +1,4 @@
-// `millrace experiments fit`, as it is called.
+// `millrace experiments fit` on the command line.
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"

@@ -1,4 +1,4 @@
-// Cards of judges against a known truth: judges of known bias, simulated, must be found out, and their intervals must hold it.
+// Cards of judges against a known truth: the bias of simulated judges is detected, and intervals cover it.
 import { expect } from "chai"
 import type { StoredObservation } from "../../../plugins/pages/experiments/collections.ts"
 import { calibrationOf, kendall, type Prediction } from "../../../plugins/pages/experiments/judges/calibration.ts"
@@ -7,19 +7,19 @@ import { type Share, shareOf } from "../../../plugins/pages/experiments/statisti
 import { randomFrom } from "../../random.ts"
 
 interface Bias {
-  /** Log-odds that the page shown first gains. */
+  /** Log-odds in favour of the page shown first. */
   readonly first?: number
-  /** Log-odds that the longer page gains. */
+  /** Log-odds in favour of the longer page. */
   readonly longer?: number
   /** Spread of the pages' qualities, as log-odds. */
   readonly quality?: number
-  /** Chance of declining. */
+  /** Probability of a refusal. */
   readonly declines?: number
 }
 
 const logistic = (odds: number) => 1 / (1 + Math.exp(-odds))
 
-/** What a judge of this bias writes to the ledger: `pairs` pairs of pages, each judged so many times in both seats. */
+/** Ledger entries of a judge with this bias: `pairs` pairs of pages, each judged `rounds` times in both seats. */
 function judged(bias: Bias, { pairs, rounds, random }: { pairs: number; rounds: number; random: () => number }): StoredObservation[] {
   const { first = 0, longer = 0, quality = 0, declines = 0 } = bias
   return Array.from({ length: pairs }, (_, pair) => {
@@ -66,7 +66,7 @@ function comparison(details: object): StoredObservation {
 
 const holds = ({ low, high }: Share, truth: number) => low <= truth && truth <= high
 
-/** How often the interval of a figure holds the truth, over simulated judges. */
+/** Returns the coverage of a figure's interval over simulated judges. */
 function coverage(bias: Bias, figure: keyof JudgeHealth, truth: number, { pairs = 40, rounds = 3, runs = 300, seed = 1 } = {}): number {
   const random = randomFrom(seed)
   let coveredCount = 0
@@ -91,7 +91,7 @@ describe("health of judges", () => {
 
   it("finds the bias for longer pages over many different ones", () => {
     expect(coverage({ longer: 0.7 }, "length_effect", logistic(0.7))).to.be.within(0.93, 0.99)
-    // Quality that has nothing to do with length widens the interval, and moves it nowhere.
+    // Quality unrelated to length widens the interval without shifting it.
     expect(coverage({ quality: 1.5 }, "length_effect", 0.5)).to.be.within(0.93, 0.99)
   })
 
@@ -99,7 +99,7 @@ describe("health of judges", () => {
     const p = logistic(0.8)
     // Both seats for the first page, or both against it.
     expect(coverage({ first: 0.8 }, "flip_rate", p ** 2 + (1 - p) ** 2)).to.be.within(0.93, 0.99)
-    // Verdicts of a coin: first, second, or flipped half of the time; two agree in 3 of 8.
+    // Random verdicts: first, second, or flipped half of the time; two agree in 3 of 8.
     expect(coverage({}, "self_agreement", 3 / 8)).to.be.within(0.93, 0.99)
     const steady = healthOf(judged({ quality: 400 }, { pairs: 30, rounds: 4, random: randomFrom(3) }))
     expect(steady.flip_rate.value).to.be.lessThan(0.05)
@@ -133,7 +133,10 @@ describe("health of judges", () => {
 })
 
 describe("calibration of judges", () => {
-  /** A decided experiment of `variants` variants, and a judge that names the winner with this chance, else any other variant. */
+  /**
+   * A decided experiment of `variants` variants, and a judge that names the winner with this probability, otherwise any other
+   * variant.
+   */
   const predicted = (skill: number, variants: number, random: () => number): Prediction => {
     const keys = Array.from({ length: variants }, (_, place) => `v${place}`)
     const rates = new Map(keys.map((key) => [key, random()]))
@@ -217,7 +220,7 @@ describe("calibration of judges", () => {
         [4, 3],
       ]),
     ).to.be.closeTo(4 / 6, 1e-12)
-    // Tied in one of them: 2 agree, none opposed, sqrt(2 * 3).
+    // Tied in one of them: 2 agree, 0 opposed, sqrt(2 * 3).
     expect(
       kendall([
         [1, 1],

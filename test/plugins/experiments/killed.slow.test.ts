@@ -1,5 +1,5 @@
-// Panels and tournaments in a service that is killed in the middle of them: the next start goes on, and asks a model for
-// nothing that it has answered.
+// Panels and tournaments in a service killed during them. The next start continues them, and requests no stored answer of a model
+// again.
 import { randomUUID } from "node:crypto"
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
@@ -27,7 +27,7 @@ interface TournamentAnswer {
   readonly result: { readonly outcome: string; readonly leader_key: string; readonly skipped_pairs: number; readonly persisted: number }
 }
 
-/** A service with its folder, which may be killed and started again. */
+/** A service with its folder. It can be killed and started again. */
 class Killable {
   readonly #folder = freshFolder()
   readonly #env: Record<string, string>
@@ -61,7 +61,7 @@ class Killable {
     return apiOf({ url: this.#service?.url ?? "" }, this.#folder.path)
   }
 
-  /** A POST with an Idempotency-Key; undefined where the service went away before it answered. */
+  /** Sends a POST with an Idempotency-Key. Returns undefined if the service died before its answer. */
   async post<T>(path: string, body: object, key: string): Promise<T | undefined> {
     const { admin_key } = JSON.parse(readFileSync(join(this.#folder.path, "bootstrap.json"), "utf8")) as { admin_key: string }
     const headers = { authorization: `Bearer ${admin_key}`, "content-type": "application/json", "idempotency-key": key }
@@ -83,14 +83,14 @@ class Killable {
       .observations
   }
 
-  /** Calls of models that were paid for, whose answers are kept already. */
+  /** Number of paid model calls, with stored answers. */
   async paid(): Promise<number> {
     const { days } = await this.api<{ days: { calls: number }[] }>("GET", "/v1/models")
     return days.reduce((sum, { calls }) => sum + calls, 0)
   }
 }
 
-/** How often each content was asked. */
+/** Returns the number of requests by content. */
 function counts(requests: readonly ModelRequest[]): Map<string, number> {
   const times = new Map<string, number>()
   for (const { system, text } of requests) times.set(`${system}\n${text}`, (times.get(`${system}\n${text}`) ?? 0) + 1)
@@ -102,7 +102,7 @@ const byMerit = ({ text }: ModelRequest): Said => {
   return { json: { reasoning: `A has ${a}, B has ${b}.`, winner: a >= b ? "A" : "B", confidence: 0.9 } }
 }
 
-/** Of all tests of the describe: each goes on with the service that the one before it has left running. */
+/** For all tests of the describe: each continues with the running service of the previous one. */
 function killable(options: { embeds: boolean }): { readonly server: ModelServer; readonly service: Killable } {
   const created = {} as { server: ModelServer; service: Killable }
   before(async () => {
@@ -126,7 +126,7 @@ describe("experiments: a service that is killed", () => {
   it("goes on with a panel, and asks for no answer that it kept", async () => {
     const { server, service } = under
     server.answer(({ system, text }) => `I am ${system.includes("Founder") ? "the founder" : "the buyer"}; ${text}`)
-    // What is said of the second page is kept, and cannot be measured yet.
+    // The answer about the second page is stored, but cannot be embedded yet.
     server.embedNothing(([message = ""]) => message.includes("Two"))
     const slug = await service.experiment({ one: "<p>One</p>", two: "<p>Two</p>" })
     const key = randomUUID()
@@ -190,7 +190,7 @@ describe("experiments: a service without embeddings that is killed", () => {
 
   it("goes on with a tournament, and asks for no verdict that it kept", async () => {
     const { server, service } = under
-    // Of the fourth pair one seat is judged, and the other one is being asked for.
+    // One seat of the fourth pair is judged, and the other is being requested.
     let silenced: ModelRequest | undefined
     server.answer((request, place) => {
       if (place !== 7) return byMerit(request)
@@ -252,7 +252,7 @@ describe("experiments: a service without embeddings that is killed", () => {
     expect(observations).to.deep.include.members(before)
     expect(result.persisted).to.equal(observations.length)
     expect(result.skipped_pairs).to.equal(observations.filter(({ value }) => value === null).length)
-    // Nothing but what was judged counts: all of that is the better page's.
+    // Only judged rounds count, and the better page won all of them.
     const judged = observations.filter(({ value }) => value !== null)
     expect(judged.length).to.be.greaterThan(0)
     expect(judged.every(({ variant_key, value }) => variant_key === "bold" && value === 1)).to.equal(true)

@@ -1,4 +1,4 @@
-// What live evidence claims, held against simulated experiments whose truth is known and that are looked at every day.
+// Claims of live evidence, tested on simulated experiments with a known truth and daily looks.
 import { expect } from "chai"
 import { chancesOfBest } from "../../../plugins/pages/experiments/statistics/best.ts"
 import { differenceInterval, factorToDecision, ratioInterval } from "../../../plugins/pages/experiments/statistics/contrast.ts"
@@ -16,7 +16,7 @@ const groupOf = (nv: number, sv: number, nc: number, sc: number, share = 0.5, ex
   control: { n: nc, s: sc },
 })
 
-/** Experiments whose weights follow the evidence, which takes the longest. */
+/** Experiments with weights by the evidence, the slowest ones. */
 const simulated = byTier({ fast: 20, slow: 60, soak: 60 })
 
 describe("statistics of live evidence", () => {
@@ -32,7 +32,7 @@ describe("statistics of live evidence", () => {
     expect(errors.differenceMissed).to.be.at.most(0.05)
     expect(errors.rateMissed).to.be.at.most(2 * 0.05)
     expect(errors).to.include({ verdict: 1, wrongVerdict: 0 })
-    // 2,120 visitors are what a test with one look has an even chance of being enough with.
+    // A test with one look needs 2,120 visitors for an even chance of a decision.
     expect(errors.meanDays * 400).to.be.below(2 * 2_120)
   })
 
@@ -45,7 +45,7 @@ describe("statistics of live evidence", () => {
   it("alarms where a variant loses visitors, within days", () => {
     expect(errorsOf({ days: 10, visitorsPerDay: 400, rates: [0.1, 0.1], lost: 0.15 }, 60, 4).ratioAlarm).to.be.at.least(0.85)
     expect(Math.exp(-ratioEvidence([{ counts: [20, 0], shares: [0.5, 0.5] }]))).to.be.below(0.01)
-    // Visitors of a variant without a weight came before that was so.
+    // Visitors of a variant without a weight come from before.
     expect(ratioEvidence([{ counts: [100, 5], shares: [1, 0] }])).to.be.at.most(0)
   })
 
@@ -60,7 +60,7 @@ describe("statistics of live evidence", () => {
   })
 
   it("plans tests of a fixed size that have the power and the error that they say", () => {
-    // Of textbooks: about 31,234 of each for 5 % to be told from 5.5 %.
+    // From textbooks: about 31,234 of each to distinguish 5 % from 5.5 %.
     expect(fixedHorizonVisitors({ baselineRate: 0.05, relativeEffect: 0.1, alpha: 0.05, power: 0.8, shares: [0.5, 0.5] })).to.be.within(
       62_400,
       62_500,
@@ -82,7 +82,7 @@ describe("statistics of live evidence", () => {
     expect(far.low).to.be.below(0)
     expect(far.high).to.be.above(0)
     expect(far.high - far.low).to.be.below(0.2)
-    // Of many visitors both say the same: a tenth more, and about 0.005.
+    // With many visitors both agree: a tenth more, and about 0.005.
     const many = [groupOf(500_000, 27_500, 500_000, 25_000)]
     const [difference, ratio] = [differenceInterval(many, 0.05), ratioInterval(many, 0.05)]
     expect([difference.low, difference.high].every((bound) => Math.abs(bound - 0.005) < 0.002)).to.equal(true)
@@ -119,7 +119,7 @@ describe("statistics of live evidence", () => {
       expect(first + second).to.be.closeTo(1, 1e-12)
       expect(second).to.be.closeTo(chanceAbove(other, item), 0.0005)
     }
-    // Of a million visitors each: normal, 0.646 standard deviations apart.
+    // With a million visitors each: normal, 0.646 standard deviations apart.
     const [, narrow] = chancesOfBest([
       { a: 50_001, b: 950_001 },
       { a: 50_200, b: 949_800 },
@@ -133,7 +133,7 @@ describe("statistics of live evidence", () => {
   })
 })
 
-/** Of whole numbers, exactly: the chance that the first rate is above the second. */
+/** Exact for integers: the probability that the first rate is above the second. */
 function chanceAbove(first: { a: number; b: number }, second: { a: number; b: number }): number {
   return Array.from({ length: first.a }, (_, place) =>
     Math.exp(

@@ -1,5 +1,5 @@
-// Live evidence while the weights of a page change: by a person, and by the evidence itself. Time is moved by hours and
-// days, in which the copy of page events goes on; beside live.test.ts, which has the rest.
+// Live evidence while the weights of a page change, by a person and by the evidence. The test moves time by hours and days, and
+// the copy of page events continues meanwhile. live.test.ts covers the rest.
 import { expect } from "chai"
 import type { Operations, OutputOf } from "../../../client/index.ts"
 import { untilProcess as until } from "../../waiting.ts"
@@ -37,7 +37,7 @@ describe("live evidence under changing weights", () => {
       { key: "b", html: html.b, weight: 1 },
     ]
     await traffic.call("PATCH", `/v1/pages/${page.slug}`, { variants })
-    // Of pages that were served before the change.
+    // From pages served before the change.
     await traffic.commit(traffic.rowsOf(page, "b", { n: 7 }))
     traffic.host.clock.move(120_000)
     await traffic.write([...traffic.rowsOf(page, "a", { n: 360, leads: 36 }), ...traffic.rowsOf(page, "b", { n: 40, leads: 4 })])

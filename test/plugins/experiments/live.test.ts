@@ -1,5 +1,4 @@
-// Live evidence over HTTP: pages that the service serves, visitors of known behaviour who send what a beacon would, and time
-// that the test moves.
+// Live evidence over HTTP: pages of the service, visitors with known behaviour and beacon events, and a moved clock.
 import { expect } from "chai"
 import { Ids, UnitsOfWork } from "#core"
 import { createLiveEvidenceReader } from "../../../plugins/pages/experiments/live/reader.ts"
@@ -28,7 +27,7 @@ describe("live evidence", () => {
   before(async () => {
     traffic = await Traffic.start()
   })
-  // Time that a test moves has what runs put on the ledger.
+  // Running experiments write to the ledger when a test moves the clock.
   afterEach(() => traffic.archiveRunning())
   after(() => traffic.stop())
 
@@ -41,7 +40,7 @@ describe("live evidence", () => {
   it("counts each session once, for the variant that it viewed first, and its lead after that", async () => {
     const { page, slug } = await traffic.running("Counted")
     const observed: Record<string, [number, number]> = { a: [0, 0], b: [0, 0] }
-    // As many of each variant, and as many leads: an unlucky draw would be evidence of something.
+    // Equal visitors and leads per variant: an unlucky draw would be evidence.
     while (Object.values(observed).some(([visitors]) => visitors < 12)) {
       const visit = await traffic.served(page)
       const [visitors = 0, leads = 0] = observed[visit.variant] ?? []
@@ -50,7 +49,7 @@ describe("live evidence", () => {
       await visit.tell(converts ? [event("cta_click", { element: "buy" }), event("lead", { form: "contact" }), event("lead")] : [])
       observed[visit.variant] = [visitors + 1, leads + (converts ? 1 : 0)]
     }
-    // The same person again, a bot, and a test: nobody further.
+    // The same person again, a bot, and a test add no visitors.
     const agent = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 Chrome/140.0.0.0 Safari/537.36 Again"
     const { variant } = await traffic.visit(page, [], agent)
     await traffic.visit(page, [], agent)
@@ -64,7 +63,7 @@ describe("live evidence", () => {
     expect(evidence.verdict.outcome).to.equal("cannot_tell")
     expect(evidence.series).to.have.length(1)
     for (const { rate, rate_low, rate_high } of evidence.variants) {
-      // A variant that drew no lead has a rate of 0.
+      // A variant without leads has a rate of 0.
       expect(rate_low).to.be.at.most(rate ?? -1)
       expect(rate_high).to.be.above(rate ?? 1)
     }
@@ -91,7 +90,7 @@ describe("live evidence", () => {
     await traffic.counted()
     expect(await live(slug)).to.deep.include({ visitors: 2, conversions: 1 })
     expect(await live(rows.slug)).to.deep.include({ visitors: 3, conversions: 1, unlinked_conversions: 0 })
-    // A row that does not say whose it is counts by itself.
+    // A row without a session counts by itself.
     await traffic.call("POST", `/v1/datasets/${dataset.slug}/rows`, { rows: [deal(2, {})] })
     await traffic.counted()
     expect(await live(rows.slug)).to.deep.include({ visitors: 3, conversions: 2, unlinked_conversions: 1 })
@@ -142,7 +141,7 @@ describe("live evidence", () => {
     for (let more = 0; more < 6; more++) await day(10, 40)
     await traffic.counted()
     const week = await live(slug, "full_weeks")
-    // Eight days were: the eighth is of a week that is not over.
+    // Eight days have passed; the eighth belongs to an unfinished week.
     expect([week.visitors, week.window.full_weeks]).to.deep.equal([1_400, 1])
     expect(week.verdict).to.include({ outcome: "better", leader_key: "b" })
     expect(week.to_decision).to.equal(null)

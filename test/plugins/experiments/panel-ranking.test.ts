@@ -1,8 +1,8 @@
-// What a panel's cells say together: which variants share a rank, which one is dropped, and over what intervals are.
+// Ranking of a panel: shared ranks, dropped variants, and intervals.
 import { expect } from "chai"
 import { panelRanking } from "../../../plugins/pages/experiments/panel/ranking.ts"
 
-/** Of each variant, the points that each persona gave, draw by draw. */
+/** Per variant, each persona's points by draw. */
 type Points = Readonly<Record<string, readonly (readonly (number | null)[])[]>>
 
 function ranked(points: Points) {
@@ -40,7 +40,7 @@ describe("the ranking of a panel", () => {
   it("takes personas as the sample, and a lone one's draws; failed cells count nowhere", () => {
     const many = ranked({ a: [[1, 5], [3, 3], [null]] })
     expect(many.ranking[0]?.score).to.equal(3)
-    // Student's t of one degree of freedom, 12.706, reaches beyond the scale.
+    // Student's t with one degree of freedom, 12.706, exceeds the scale.
     expect(many.ranking[0]?.interval).to.deep.equal({ low: 1, high: 5 })
     expect(many.failed_cells).to.deep.equal([{ persona_slug: "p2", variant_key: "a", draw: 0, reason: "a null" }])
     const lone = ranked({ a: [[2, 4]] }).ranking[0]

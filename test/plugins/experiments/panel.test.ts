@@ -1,4 +1,4 @@
-// Panels over HTTP, against a provider of models on loopback that plays personas of known taste.
+// Panels over HTTP, with a loopback model provider that plays personas of known taste.
 import { randomUUID } from "node:crypto"
 import { expect } from "chai"
 import { type TestHost, testHost } from "#core/testing"
@@ -45,7 +45,7 @@ interface Refusal {
 }
 
 const prices = { input: 100, output: 100 }
-/** Where a sentence stands between no and yes; the vectors of the anchors lie on this line too. */
+/** Position of a sentence between no and yes. The anchors' vectors are on the same line. */
 const leaning = (text: string): number => {
   for (const anchors of anchorSets) if (anchors.includes(text)) return anchors.indexOf(text)
   return /convinced/.test(text) ? 4 : /no use/.test(text) ? 0 : 2
@@ -205,7 +205,7 @@ describe("panels", () => {
         ["one", 2],
       ])
       expect((await observations(slug)).find(({ kind }) => kind === "panel")?.details).to.deep.include({ method: "structured_rating" })
-      // The quantile for two degrees of freedom times the rounding's error of three equal ratings would end at 4.72.
+      // The quantile for two degrees of freedom times the rounding error of three equal ratings would end at 4.72.
       const [first] = body.ranking.ranking
       expect(first?.interval.high).to.be.closeTo(4 + 4.302652729749464 * Math.sqrt(1 / 12 / 3), 1e-6)
     })

@@ -1,4 +1,4 @@
-// The ranking mathematics against published results, against the models' own equations, and against a known truth.
+// The ranking mathematics, compared with published results, the models' own equations, and a known truth.
 import { expect } from "chai"
 import fc from "fast-check"
 import type { Comparison } from "../../../plugins/pages/experiments/statistics/ranking/comparisons.ts"
@@ -6,7 +6,9 @@ import { type Fit, fitRanking } from "../../../plugins/pages/experiments/statist
 import type { RankingModel } from "../../../plugins/pages/experiments/statistics/ranking/strengths.ts"
 import { randomFrom } from "../../random.ts"
 
-/** Seven teams of the American League's East, 1987, each against each 13 times (Agresti, Categorical Data Analysis, 1990, table 10.10). */
+/**
+ * Seven teams of the American League's East, 1987, each pair 13 times (Agresti, Categorical Data Analysis, 1990, table 10.10).
+ */
 const teams = ["Milwaukee", "Detroit", "Toronto", "New York", "Boston", "Cleveland", "Baltimore"]
 const wins = [
   [0, 7, 9, 7, 7, 9, 11],
@@ -26,7 +28,7 @@ const baseball: Comparison[] = teams.flatMap((a, row) =>
 
 const strengthIn = (fit: Fit, key: string) => fit.ranking.find((entry) => entry.key === key)?.strength ?? Number.NaN
 
-/** What the most likely parameters make equal: half-wins of each key, and ties, as they were and as the model expects them. */
+/** Quantities equal at the most likely parameters: half-wins of each key, and ties, as observed and as expected by the model. */
 function sufficient(comparisons: readonly Comparison[], fit: Fit, model: RankingModel) {
   const [visited, expected] = [new Map<string, number>(), new Map<string, number>()]
   const count = (into: Map<string, number>, what: string, value: number) => into.set(what, (into.get(what) ?? 0) + value)
@@ -82,7 +84,7 @@ describe("ranking", () => {
         winner: fc.constantFrom("a" as const, "b" as const, "tie" as const),
         count: fc.integer({ min: 1, max: 30 }),
       })
-      // A ring in which each beats the next: finite strengths exist.
+      // A ring in which each key beats the next: finite strengths exist.
       const ring = ["a", "b", "c", "d", "e", "f", "g", "a2"]
       const round = ring.map((a, at) => ({ a, b: ring[(at + 1) % ring.length] as string, winner: "a" as const, count: 1 }))
       fc.assert(

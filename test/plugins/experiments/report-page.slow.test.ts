@@ -1,4 +1,4 @@
-// The report's document in a real Chromium: nothing is blocked or loaded, nothing overflows, and it can be read in both schemes.
+// The report's document in a real Chromium: no blocked or loaded resources, no overflow, and readable in both schemes.
 import { expect } from "chai"
 import type { Browser } from "playwright-core"
 import { reportPage } from "../../../plugins/pages/experiments/report/page.ts"
@@ -27,7 +27,7 @@ describe("the report's document in Chromium", () => {
         expect(await page.title()).to.include("experiment report")
         expect(await page.evaluate("document.documentElement.scrollWidth"), "width").to.equal(width)
         const observed = await page.evaluate<Record<string, number[]>>(look)
-        // WCAG 2.2: 4.5 for text, 3 for what of a picture must be told apart.
+        // WCAG 2.2: 4.5 for text, 3 for essential parts of a picture.
         expect(Math.min(...(observed["texts"] ?? [])), "contrast of text").to.be.at.least(4.5)
         expect(Math.min(...(observed["lines"] ?? [])), "contrast of lines").to.be.at.least(3)
         expect(observed["texts"]).to.have.length.above(30)
@@ -51,7 +51,7 @@ describe("the report's document in Chromium", () => {
   })
 })
 
-/** Contrasts of texts and lines, sizes of letters, and what of a picture's letters does not lie in the window. */
+/** Returns contrasts of texts and lines, font sizes, and picture texts outside the window. */
 const look = `(() => {
   const channels = (colour) => (colour.match(/[\\d.]+/g) ?? []).slice(0, 3).map(Number)
   const luminance = (colour) => {

@@ -1,4 +1,4 @@
-// Reports over HTTP: all evidence side by side, from the ledger alone; and as a document that strangers' texts cannot change.
+// Reports over HTTP: all evidence from the ledger alone, and as a document safe against hostile texts.
 import { expect } from "chai"
 import { derivedUuid, type Json, Store, UnitsOfWork } from "#core"
 import type { TestHost } from "#core/testing"
@@ -54,7 +54,7 @@ onBothStores("reports", ({ start }) => {
     return (await host.api<{ slug: string }>("POST", "/v1/experiments", { name, page })).body.slug
   }
   const report = async (of = slug) => (await host.api<Report>("GET", `/v1/experiments/${of}/report`)).body
-  /** What is written when an experiment is decided. */
+  /** Writes the observations of a decided experiment. */
   const decided = async (of: string, rates: Record<string, number>, leader_key: string) => {
     const organization = host.organization.id
     const match = (await host.get(Store).open(ExperimentResource.collection, organization).first({ slug: of })) as StoredExperiment
@@ -224,7 +224,7 @@ onBothStores("reports", ({ start }) => {
   })
 })
 
-/** Names of elements and attributes, in order. */
+/** Returns names of elements and attributes, in order. */
 function tagsOf(page: string): string[] {
   return [...page.matchAll(/<\/?([a-z0-9]+)((?:\s+[a-z0-9:-]+(?:="[^"]*")?)*)\s*\/?>/gi)].map(
     ([, name, attributes = ""]) =>

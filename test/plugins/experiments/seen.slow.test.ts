@@ -1,5 +1,5 @@
-// What a judge and a persona are shown, byte for byte, of pages that Chromium renders: what a visitor sees, and nothing that
-// tells which variant it is, whose, or in which experiment.
+// Views of a judge and a persona, byte for byte, of pages rendered by Chromium: a visitor's view without any sign of the variant,
+// its author or the experiment.
 import { expect } from "chai"
 import { type TestHost, testHost } from "#core/testing"
 import { browserFolder } from "../../chromium.ts"
@@ -11,7 +11,7 @@ interface Observation {
   readonly details: Record<string, unknown> & { readonly shown?: Record<string, { readonly text_from: string; readonly image: boolean }> }
 }
 
-/** Words that name the variant, its author or the experiment, wherever a page can hold them out of sight. */
+/** Words that name the variant, its author or the experiment, in every hidden part of a page. */
 const secret = "zweitfassung"
 const author = "hildegard"
 const pageOf = (colour: string, merit: number) => `<!doctype html>
@@ -43,7 +43,7 @@ describe("what models are shown of variants, with Chromium", () => {
   }
   before(async () => {
     server = await modelServer()
-    // As long as a busy machine may take.
+    // A long deadline, for busy machines.
     await start(100_000)
   })
   beforeEach(() => server.forget())
@@ -60,7 +60,7 @@ describe("what models are shown of variants, with Chromium", () => {
     (await host.api<{ observations: Observation[] }>("GET", `/v1/experiments/${slug}/observations?kind=${kind}&limit=200`)).body
       .observations
 
-  /** Everything of a call that could tell: body, headers and what PNGs hold beside pixels. */
+  /** Checks every revealing part of a call: body, headers and PNG data besides pixels. */
   const expectNothingTold = (requests: readonly ModelRequest[]) => {
     for (const { body, headers, pictures } of requests) {
       expect(body.toLowerCase()).to.not.include(secret).and.not.include(author).and.not.include(host.organization.slug)
@@ -102,7 +102,7 @@ describe("what models are shown of variants, with Chromium", () => {
       { key: "other", html: "<h1>Blue offer</h1>" },
     ])
     await host.api("POST", `/v1/experiments/${slug}/tournament`, { max_comparisons: 40 })
-    // The two seats of a round are asked for one right after the other.
+    // The two seats of a round are requested directly after each other.
     const first = server.asked
       .filter((_, place) => place % 2 === 0)
       .map(({ text }) => text.indexOf("Red offer") < text.indexOf("Blue offer"))
@@ -166,7 +166,7 @@ describe("what models are shown of variants where no browser starts", () => {
   })
 })
 
-/** Kinds of a PNG's chunks that hold the picture itself. */
+/** PNG chunks with the picture itself. */
 const drawing = new Set(["IHDR", "PLTE", "IDAT", "IEND", "sRGB", "gAMA", "sBIT", "pHYs", "tRNS"])
 
 function chunksOf(png: Buffer): string[] {

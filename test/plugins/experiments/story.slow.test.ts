@@ -1,5 +1,5 @@
-// The whole of an experiment as people have it: three variants of a page, a panel, a tournament, what two people say, and
-// visitors in a real Chromium, come together in one report.
+// A complete experiment: three variants of a page, a panel, a tournament, feedback of two people, and visitors in a real
+// Chromium, combined in one report.
 import { expect } from "chai"
 import { UnitsOfWork } from "#core"
 import { testHost } from "#core/testing"
@@ -19,7 +19,7 @@ const merits = { plain: 1, fair: 3, bold: 5 } as const
 type Key = keyof typeof merits
 const visitors = 24
 
-/** A model that reads the number of each page, and acts by it. */
+/** A model that reads each page's number and acts on it. */
 const byMerit = ({ system, text }: ModelRequest): Said => {
   const read = [...text.matchAll(/saves (\d) hours/g)].map(([, hours]) => Number(hours))
   if (!system.includes("compare")) return { json: { answer: `It saves ${read[0]} hours.`, likelihood: read[0] ?? 1 } }
@@ -27,7 +27,7 @@ const byMerit = ({ system, text }: ModelRequest): Said => {
   return { json: { reasoning: `A saves ${a}, B saves ${b}.`, winner: a >= b ? "A" : "B", confidence: 0.8 } }
 }
 
-/** What it saves is written by a script, as many pages do. */
+/** A script writes the claim, as on many pages. */
 const html = (merit: number) =>
   `<h1>Invoices</h1><p id="claim"></p><button data-cta="try">Try it</button><script>claim.textContent = "It saves ${merit} hours a day."</script>`
 
@@ -54,7 +54,7 @@ describe("the story of an experiment", () => {
     await server.close()
   })
 
-  /** A key of a person who is new to the organization. */
+  /** Creates a key of a new person in the organization. */
   const person = async (email: string): Promise<string> => {
     const { host } = traffic
     return await host.get(UnitsOfWork).run((work) => {
@@ -65,7 +65,7 @@ describe("the story of an experiment", () => {
     })
   }
 
-  /** How often the dataset has an event of a page. */
+  /** Returns the number of a page's events in the dataset. */
   const reportEvent = async (page: string, event: string): Promise<number> => {
     const filter = encodeURIComponent(JSON.stringify({ artifact_id: page, event }))
     const { rows } = await traffic.call<{ rows: unknown[] }>("GET", `/v1/datasets/page-events/rows?limit=200&filter=${filter}`)
@@ -73,7 +73,7 @@ describe("the story of an experiment", () => {
   }
 
   let clicks = 0
-  /** Somebody opens the page, and does what it asks for as often as it saves hours. */
+  /** Opens the page as a visitor and clicks as often as it saves hours. */
   const visit = async ({ id, slug }: Page, number: number): Promise<Key> => {
     const { page, context, faults } = await browser.visitor({ userAgent: `${desktopChrome} Visitor/${number}` })
     await page.goto(`${traffic.host.url}/p/${traffic.host.organization.slug}/${slug}`)
@@ -84,7 +84,7 @@ describe("the story of an experiment", () => {
     await page.evaluate(
       "Object.defineProperty(document,'visibilityState',{value:'hidden'});document.dispatchEvent(new Event('visibilitychange'))",
     )
-    // A context that is closed takes what it has not sent with it.
+    // A closed context loses its unsent events.
     await until(`the view of visitor ${number}`, async () => (await reportEvent(id, "pageview")) === number + 1)
     if (acts) clicks++
     await until(`the clicks up to visitor ${number}`, async () => (await reportEvent(id, "cta_click")) === clicks)
@@ -154,7 +154,7 @@ describe("the story of an experiment", () => {
       ["persona:founder", 1],
     ])
 
-    // As a person opens it: a file, in a browser that the service knows nothing of.
+    // Opened like a person would: as a file, in a browser without a session.
     const answer = await fetch(`${traffic.host.url}/v1/experiments/${slug}/report/export`, {
       headers: { Authorization: `Bearer ${traffic.host.adminKey}` },
     })

@@ -1,4 +1,4 @@
-// The rules of tournaments against a known truth: which pair is next, when the leader is named, and what reads the same.
+// The rules of tournaments against a known truth: the next pair, the time of naming a leader, and equal texts.
 import { expect } from "chai"
 import { fitStrengths } from "../../../plugins/pages/experiments/statistics/ranking/fit.ts"
 import { mergesOf, shingleSimilarity } from "../../../plugins/pages/experiments/tournament/clusters.ts"
@@ -53,7 +53,7 @@ describe("tournament rules", () => {
   it("hold the bet against an even judge to what it began with, and let it grow with wins alone", () => {
     expect(evidence([])).to.be.closeTo(1, 1e-9)
     expect(evidence([0.5, 0.5, 0.5])).to.be.closeTo(1, 1e-9)
-    // Mixed over all stakes, n wins have grown to (2^(n+1) - 1) / (n + 1).
+    // Mixed over all stakes, n wins grow to (2^(n+1) - 1) / (n + 1).
     expect(evidence(Array.from({ length: 8 }, () => 1))).to.be.closeTo(511 / 9, 0.1)
     expect(evidence([0, 0, 0])).to.be.lessThan(0.3)
   })

@@ -35,7 +35,7 @@ interface Answer {
   readonly details: { readonly reason?: string }
 }
 
-/** Which of two pages a judge names: the one with the greater number in "merit N". */
+/** A judge's choice between two pages: the greater number in "merit N". */
 const byMerit = ({ text }: ModelRequest): Said => {
   const [a = 0, b = 0] = [...text.matchAll(/merit (\d+)/g)].map(([, merit]) => Number(merit))
   return { json: { reasoning: `A has ${a}, B has ${b}.`, winner: a >= b ? "A" : "B", confidence: 0.9 } }
@@ -51,7 +51,7 @@ describe("tournaments", () => {
     host = await testHost({
       capture: false,
       env: {
-        // A judge that never answers is not waited for in the end.
+        // The end of the test does not wait for a silent judge.
         MILLRACE_SERVER_DRAIN_MS: "1",
         MILLRACE_PLUGINS_SETTINGS: JSON.stringify({ models: { judge }, experiments: { render_pages: false } }),
       },
@@ -103,7 +103,7 @@ describe("tournaments", () => {
     const stored = await comparisons(slug)
     expect(stored).to.have.length(result.persisted)
     expect(stored.every(({ value, judge_slug }) => value === 1 && judge_slug === "model:judge-1@judge-v1")).to.equal(true)
-    // Told once the commit has come back, which the answer may have seen before.
+    // Sent after the commit, so the answer may be earlier.
     await until("news of it", async () => {
       const news = (await host.broadcasts("experiments")).map(({ event }) => event)
       return ["observation", "tournament_finished"].every((expected) => news.includes(expected))

@@ -1,4 +1,4 @@
-// Heartbeats at gates, with a provider of models on loopback: what waits, who may decide it, and whether it is then done.
+// Heartbeats at gates, with a loopback model provider: waiting calls, allowed deciders, and the execution afterwards.
 import { expect } from "chai"
 import { UnitsOfWork } from "#core"
 import { type TestHost, testHost } from "#core/testing"
@@ -102,7 +102,7 @@ describe("heartbeats at gates", () => {
       const item = await approval(id)
       return item.receipt ? item : undefined
     })
-  /** Has the heartbeat ask for a note. */
+  /** Makes the heartbeat request a note. */
   const runWith = async (heartbeatId: string, text: string) => {
     server.answer(({ answers }) => (answers.length === 0 ? { calls: [{ name: "gated_notes_write", input: { text } }] } : "Done."))
     expect(await run(heartbeatId)).to.include({ status: "succeeded" })
@@ -122,7 +122,7 @@ describe("heartbeats at gates", () => {
     expect((await decide(note, host.adminKey)).status).to.equal(200)
     expect((await ended(note)).receipt).to.include({ ok: true })
     expect(performed.get("From a heartbeat")).to.equal(1)
-    // Who changes what it does answers for it too.
+    // An editor of its instructions is also responsible for it.
     expect((await host.api("PATCH", `/v1/heartbeats/${id}`, { instructions: "Write more." })).status).to.equal(200)
     const second = await runWith(id, "From two authors")
     expect((await decide(second, host.adminKey)).body.details.reason).to.equal("own_request")

@@ -1,4 +1,4 @@
-// Heartbeats as callers make and change them, and the runs of scripts: on time, once, late, failing and paused, on both stores.
+// Heartbeats of callers and runs of scripts, on both stores: on time, once, late, failing and paused.
 import { expect } from "chai"
 import { UnitsOfWork } from "#core"
 import { type TestHost, testHost } from "#core/testing"
@@ -66,7 +66,7 @@ class Bench {
     return (await this.host.api<{ runs: Run[] }>("GET", `/v1/heartbeats/${id}/runs?limit=200`)).body.runs
   }
 
-  /** The newest, once so many runs have ended. */
+  /** Returns the newest run, once `count` runs have ended. */
   async ended(id: string, count: number): Promise<Run> {
     const isEnded = ({ status }: Run) => status !== "queued" && status !== "running"
     await until(`${count} runs having ended`, async () => (await this.runs(id)).filter(isEnded).length === count)
@@ -93,7 +93,7 @@ class Bench {
     })
   }
 
-  /** An internal pipeline that writes what it gets to a dataset. */
+  /** Creates an internal pipeline that writes its events to a dataset. */
   async pipeline(slug: string): Promise<void> {
     const document = {
       name: slug,
@@ -222,7 +222,7 @@ describe("heartbeats", () => {
     const first = await bench.ended(heartbeat.id, 1)
     expect(first).to.include({ cause: "schedule", status: "succeeded", due_at: heartbeat.next_run_at })
     expect((await bench.read(heartbeat.id)).next_run_at).to.equal(new Date(due + 60 * minuteMs).toISOString())
-    // Five hours at once: nobody was there to run it.
+    // Five hours at once: no node was running.
     host.clock.set(host.clock.now() + 300 * minuteMs)
     await host.clock.move(2_000)
     const late = await bench.ended(heartbeat.id, 2)
@@ -275,7 +275,7 @@ describe("heartbeats", () => {
     })
     for (let failures = 1; failures <= 5; failures++) {
       const wait = Date.parse((await bench.read(id)).next_run_at) - host.clock.now()
-      // A minute, and then two, four, eight and sixteen.
+      // One minute, and then two, four, eight and sixteen.
       expect(wait, `before failure ${failures}`).to.be.within(0, 2 ** (failures - 1) * minuteMs)
       if (failures > 1) expect(wait).to.be.above(2 ** (failures - 2) * minuteMs)
       await host.clock.move(wait + 1_000)

@@ -1,4 +1,4 @@
-// Heartbeats that a model carries out, with a provider on loopback: the tools it is offered, as whom it calls them, and its bounds.
+// Heartbeats run by a model, with a loopback provider: offered tools, the caller identity of its calls, and bounds.
 import { expect } from "chai"
 import { UnitsOfWork } from "#core"
 import { type TestHost, testHost } from "#core/testing"
@@ -48,7 +48,7 @@ describe("heartbeats of instructions", () => {
     expect(answer.status, JSON.stringify(answer.body)).to.equal(200)
     return answer.body.id
   }
-  /** Is deleted with the next, as an organization may have six. */
+  /** Deleted before the next, since an organization may have six. */
   let last = ""
   const once = async (input: object) => {
     if (last !== "") await host.api("DELETE", `/v1/heartbeats/${last}`)

@@ -1,5 +1,5 @@
-// When heartbeats run, for every time zone that ICU knows, through the clock changes of 2024 to 2030: some of the zones in
-// the first tier, more in the slow one, all of them in the soak.
+// Run times of heartbeats in ICU's time zones through the clock changes of 2024 to 2030: some zones in the first tier, more in
+// the slow tier, all in the soak.
 import { expect } from "chai"
 import fc from "fast-check"
 import { type HeartbeatTimes, type NextRun, nextRun, nextRunAfter, nextRunAt } from "../../../plugins/agents/heartbeats/next-run.ts"
@@ -13,7 +13,7 @@ const berlin = { ...whole, interval_minutes: 60, timezone: "Europe/Berlin" }
 const every = byTier({ fast: 40, slow: 8, soak: 1 })
 const zones = Intl.supportedValuesOf("timeZone").filter((_, index) => index % every === 0)
 
-/** Clocks as another reader of the database sees them: an hour and a minute of a day of the week. */
+/** Local time by an independent reader of the database: day of the week, and minute of the day. */
 function clockOf(zone: string): (instant: number) => { day: number; minute: number; date: string } {
   const format = new Intl.DateTimeFormat("sv-SE", { timeZone: zone, dateStyle: "short", timeStyle: "short" })
   return (instant) => {
@@ -23,7 +23,7 @@ function clockOf(zone: string): (instant: number) => { day: number; minute: numb
   }
 }
 
-/** Instants at which the zone's clocks are changed. */
+/** Returns the instants of the zone's clock changes. */
 function changesOf(zone: string): number[] {
   const format = new Intl.DateTimeFormat("en-US", { timeZone: zone, timeZoneName: "longOffset" })
   const offset = (instant: number) => format.formatToParts(instant).find(({ type }) => type === "timeZoneName")?.value
@@ -48,7 +48,7 @@ const inputs = fc
     active_days: fc.uniqueArray(fc.integer({ min: 1, max: 7 }), { minLength: 1 }),
     active_window_start: hhmm,
     active_window_end: hhmm,
-    /** Minutes from a change of the clocks to the last run. */
+    /** Minutes from a clock change to the last run. */
     apart: fc.integer({ min: -3_000, max: 3_000 }),
     which: fc.nat(),
     isWhole: fc.boolean(),
@@ -58,7 +58,7 @@ const inputs = fc
 
 const minuteOf = (text: string) => Number(text.slice(0, 2)) * 60 + Number(text.slice(3))
 
-/** Whether the clocks are within the window, or would be had they not been changed that day. */
+/** Returns true if the local time is within the window, ignoring that day's clock change. */
 function isActive(times: HeartbeatTimes, { day, minute }: { day: number; minute: number }): boolean {
   const { active_days, active_window_start: start, active_window_end: end } = times
   if (start === "") return active_days.includes(day)
@@ -80,12 +80,12 @@ describe("the next run of a heartbeat", () => {
         const changed = (instant: number) => changes.some((change) => Math.abs(instant - change) < 2 * dayMs)
         expect(next).to.be.greaterThan(last)
         expect(next).to.be.lessThan(last + times.interval_minutes * minuteMs + 9 * dayMs)
-        // A day is as long as the calendar says; what is left of the interval is by the clock.
+        // Whole days follow the calendar; the rest of the interval follows the clock.
         const due = last + times.interval_minutes * minuteMs
         if (times.interval_minutes < 1_440) expect(next).to.be.at.least(due)
         else expect(next).to.be.at.least(due - 3_600_000 * 3)
         if (!changed(next)) expect(isActive(times, clock(next)), "active").to.equal(true)
-        // Nothing active was passed over, and what was run at is within a window or at a change of the clocks.
+        // No active time was skipped. The run is within a window or at a clock change.
         const isAtChange = changes.some((change) => next >= change && next < change + dayMs / 2)
         expect(isActive(times, clock(next)) || isAtChange, "active, or put off by a change").to.equal(true)
         const start = Math.max(due, last) + 3 * 3_600_000
@@ -103,7 +103,7 @@ describe("the next run of a heartbeat", () => {
     expect(next(berlin, "2026-03-29T00:30:00Z")).to.equal("2026-03-29T01:30:00.000Z")
     expect(next(berlin, "2026-10-25T00:30:00Z")).to.equal("2026-10-25T01:30:00.000Z")
     const daily = { ...berlin, interval_minutes: 1_440 }
-    // Nine in the morning before and after, 23 and 25 hours apart.
+    // Nine in the morning before and after the change, 23 and 25 hours apart.
     expect(next(daily, "2026-03-28T08:00:00Z")).to.equal("2026-03-29T07:00:00.000Z")
     expect(next(daily, "2026-10-24T07:00:00Z")).to.equal("2026-10-25T08:00:00.000Z")
   })
@@ -137,7 +137,7 @@ describe("the next run of a heartbeat", () => {
 
   it("lets a window cross midnight into a day that is not active", () => {
     const friday = { ...berlin, active_days: [5], active_window_start: "22:00", active_window_end: "02:00" }
-    // From Friday evening into Saturday, and not into Sunday.
+    // From Friday evening into Saturday, but not into Sunday.
     expect(next(friday, "2026-07-03T22:30:00Z")).to.equal("2026-07-03T23:30:00.000Z")
     expect(next(friday, "2026-07-03T23:30:00Z")).to.equal("2026-07-10T20:00:00.000Z")
   })

@@ -1,5 +1,5 @@
-// Heartbeats on two nodes with one MongoDB: one of them runs what is due, and where a node is killed in the midst of runs each
-// is carried out once or reported as interrupted.
+// Heartbeats on two nodes with one MongoDB. One of them runs due heartbeats. If a node is killed during runs, each run is
+// completed once or reported as interrupted.
 import { type ChildProcess, spawn } from "node:child_process"
 import { once } from "node:events"
 import { mkdtempSync, readFileSync, rmSync } from "node:fs"
@@ -76,7 +76,7 @@ onMongo("heartbeats on two nodes (mongodb)", () => {
     const message = await outputUntil(other, /"url":"http:[^"]+","msg":"listening"/)
     const url = /"url":"(http:[^"]+)","msg":"listening"/.exec(message)?.[1] ?? ""
     const { admin_key } = JSON.parse(readFileSync(join(dataDir, "bootstrap.json"), "utf8")) as { admin_key: string }
-    // A node runs what it commits: these are the other's.
+    // A node runs its own commits: these belong to the other node.
     const runThere = async (id: string) => {
       const headers = { authorization: `Bearer ${admin_key}` }
       const answer = await patiently(() => fetch(`${url}/v1/heartbeats/${id}/run`, { method: "POST", headers }))
@@ -115,7 +115,7 @@ onMongo("heartbeats on two nodes (mongodb)", () => {
     }
     expect(all.length).to.be.at.least(25)
     expect(all.map(({ status }) => status)).to.deep.equal(all.map(() => "succeeded"))
-    // Each run's event once, and what the tool did once.
+    // One event per run, and one effect of the tool.
     expect((await countsWritten()).sort()).to.deep.equal([...all.map(({ id }) => id), "by a tool"].sort())
     expect(server.asked).to.have.length(2)
   })

@@ -1,4 +1,4 @@
-// A person's own account over HTTP: another address, recovery by an owner, and deletion.
+// A person's own account over HTTP: a change of address, recovery by an owner, and deletion.
 import { expect } from "chai"
 import { Store, UnitsOfWork } from "#core"
 import type { TestHost } from "#core/testing"

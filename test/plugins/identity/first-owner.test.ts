@@ -1,4 +1,4 @@
-// The first owner: a name and an address by an operator's link or by the first key; and the links of the command.
+// The first owner: name and address by an operator's link or by the first key. Also the command's links.
 import { expect } from "chai"
 import { Settings } from "#core"
 import { type TestHost, testHost } from "#core/testing"
@@ -14,7 +14,7 @@ interface Me {
   readonly role: string
 }
 
-/** The token of a link that the command prints. */
+/** Returns the token of a link printed by the command. */
 function linkOf(host: TestHost, options: { readonly owner?: boolean; readonly email?: string }): string {
   const command = identity.commands?.find(({ name }) => name === "sign-in-link")
   const printed = command?.run(options, { config: () => host.get(Settings) } as never)

@@ -1,4 +1,4 @@
-// The written form of keys, and that every typing error is seen.
+// The text form of keys: every typing error is detected.
 import { expect } from "chai"
 import fc from "fast-check"
 import { generateKey, hashKey, parseKey, prefixOf } from "../../../plugins/platform/identity/index.ts"
@@ -21,7 +21,7 @@ describe("key format", () => {
   })
 
   it("carries the CRC-32 of what stands before it", () => {
-    // Computed apart, by Python's zlib.crc32.
+    // Computed independently by Python's zlib.crc32.
     const body = "mr_api_0000000000000000_00000000000000000000000000000000"
     expect(parseKey(`${body}2be7JF`)).to.deep.include({ kind: "api_key", keyId: "0000000000000000" })
     expect(parseKey(`${body}2be7J1`)).to.equal("mistyped")

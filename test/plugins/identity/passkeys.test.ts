@@ -1,4 +1,5 @@
-// Passkeys over HTTP, with an authenticator in software: adding, sign-in, step-up, and answers of hostile pages and devices.
+// Passkeys over HTTP, with an authenticator in software: registration, sign-in, step-up, and answers of hostile pages and
+// devices.
 import { randomUUID } from "node:crypto"
 import { expect } from "chai"
 import { Store, UnitsOfWork } from "#core"
@@ -39,7 +40,7 @@ async function challengeFor(browser: Browser): Promise<{ challenge: string; rpId
   return body.options
 }
 
-/** "in", or status and reason of the refusal. */
+/** Returns "in", or status and reason of the refusal. */
 async function enter(browser: Browser, answer: object): Promise<unknown> {
   const response = await browser.call("POST", "/console-session/passkey", { answer })
   return response.status === 204 ? "in" : reasonOf(response)

@@ -1,4 +1,4 @@
-// Sign-in codes under measurement: the same time for known and unknown addresses, and exact limits on two nodes.
+// Measurements of sign-in codes: equal time for known and unknown addresses, and exact limits on two nodes.
 import { expect } from "chai"
 import { type TestHost, testHost } from "#core/testing"
 import { lendDatabaseToFile } from "../../mongodb-server.ts"
@@ -35,7 +35,7 @@ describe("the processor time of a request for a sign-in code", () => {
       for (const email of n % 2 ? emails : emails.toReversed()) acceptedCounts.set(email, await measure(email))
       ratios.push((acceptedCounts.get(emails[0]) ?? 0) / (acceptedCounts.get(emails[1]) ?? 0))
     }
-    // The first requests warm the service up.
+    // The first requests are warm-up.
     const ratio = median(ratios.slice(20))
     console.log(`    known to unknown, seconds of the processor: ${ratio.toFixed(3)}`)
     expect(Math.abs(1 - ratio)).to.be.below(0.05)

@@ -1,4 +1,4 @@
-// Sign-in by mail, over HTTP and SMTP: what a code and a link open, once, for ten minutes, in the browser that asked.
+// Sign-in by mail, over HTTP and SMTP: codes and links work once, for ten minutes, in the requesting browser.
 import { request } from "node:http"
 import { expect } from "chai"
 import { UnitsOfWork } from "#core"
@@ -179,7 +179,7 @@ onBothStores("sign-in codes", ({ start }) => {
     expect(await eve.own.enter({ email_code: eve.code })).to.equal("in")
     expect(eve.own.cookies.get(session)).to.not.equal(planted)
     expect([await eve.own.me(), await ada.own.me()]).to.deep.equal([eve.email, [401, "session_ended"]])
-    // A session opened with a key, and one of the same person.
+    // A session opened with a key, and a session of the same person.
     const key = browser()
     expect(await key.enter({ key: host.adminKey })).to.equal("in")
     const old = browser()
@@ -214,7 +214,7 @@ onBothStores("sign-in codes", ({ start }) => {
   })
 })
 
-/** Sends a Host header of its own, as no browser and no `fetch` does. */
+/** Sends a custom Host header. Browsers and `fetch` cannot. */
 function statusOf(url: string, headers: Record<string, string>, email: string): Promise<number | undefined> {
   return new Promise((resolve, reject) => {
     const outgoing = request(`${url}/console-session/code`, { method: "POST", headers: { ...headers, "content-type": "application/json" } })

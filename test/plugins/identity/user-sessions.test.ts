@@ -1,4 +1,4 @@
-// Interactive sessions: who the caller is, which organizations a session acts in, and how a session ends.
+// Interactive sessions: the caller, the organizations of a session, and the end of a session.
 import { expect } from "chai"
 import { io } from "socket.io-client"
 import { UnitsOfWork } from "#core"

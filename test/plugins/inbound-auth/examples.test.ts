@@ -1,5 +1,5 @@
-// The examples of every auth mode: a pipeline made of each takes an event as its sender signs it, and where a secret
-// belongs to it, none that is signed with another or not at all.
+// The examples of every auth mode. A pipeline of each accepts its sender's signed event. With a secret, it refuses events signed
+// with another secret or unsigned.
 import { join } from "node:path"
 import { expect } from "chai"
 import { parse } from "yaml"

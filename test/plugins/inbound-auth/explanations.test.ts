@@ -1,4 +1,4 @@
-// A refusal names the cause that there is evidence for, and admits it where there is none.
+// A refusal names a cause with evidence, or states that the cause is unknown.
 import { createHmac } from "node:crypto"
 import { expect } from "chai"
 import { createKeyFetcher } from "../../../plugins/inbound-auth/key-fetcher.ts"

@@ -1,4 +1,4 @@
-// PayPal and Amazon SNS name their certificate in the request: it is fetched from their own hosts and nowhere else.
+// PayPal and Amazon SNS name their certificate in the request. It is fetched only from their own hosts.
 import { sign } from "node:crypto"
 import { crc32 } from "node:zlib"
 import { expect } from "chai"

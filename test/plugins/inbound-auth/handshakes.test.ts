@@ -1,5 +1,4 @@
-// Setup handshakes: the exact answer for the provider, none for anybody else, and no signature for a text of the
-// caller's choosing.
+// Setup handshakes: the exact answer for the provider, no answer for others, and no signature over a caller's text.
 import { createHmac, generateKeyPairSync, sign } from "node:crypto"
 import { expect } from "chai"
 import fc from "fast-check"

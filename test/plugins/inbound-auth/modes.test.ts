@@ -1,4 +1,4 @@
-// The modes themselves: what each takes as configuration, whether it has a secret, and what it lets pass.
+// The auth modes: their configuration, their secret, and accepted requests.
 import { createHmac } from "node:crypto"
 import { expect } from "chai"
 import type { InboundRequest, Verdict } from "#core"

@@ -1,4 +1,4 @@
-// The providers' own libraries sign or judge; our verifiers must agree with them.
+// The providers' own libraries sign or verify; our verifiers must agree.
 
 import { sign } from "@octokit/webhooks-methods"
 import { isValidSlackRequest } from "@slack/bolt/dist/receivers/verify-request.js"

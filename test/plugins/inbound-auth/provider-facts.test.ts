@@ -1,4 +1,4 @@
-// The provider table: each row says when its facts were read, and in which sources.
+// The provider table: each row has the date and the sources of its facts.
 import { expect } from "chai"
 import { providerPage } from "../../../plugins/inbound-auth/provider-page.ts"
 import { ProviderRow, providerRows } from "../../../plugins/inbound-auth/providers/table.ts"

@@ -1,4 +1,4 @@
-// Signatures by keys that only the provider has: ECDSA, Ed25519, RSA, certificates that a request names, and tokens.
+// Signatures with a provider's private key: ECDSA, Ed25519, RSA, certificates named in a request, and tokens.
 import { createHash, generateKeyPairSync, sign } from "node:crypto"
 import { expect } from "chai"
 import { exportJWK, FlattenedSign, SignJWT } from "jose"

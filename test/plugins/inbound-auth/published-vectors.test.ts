@@ -1,4 +1,4 @@
-// Signed webhooks as providers publish them: each verifies as it stands, and with nothing changed.
+// Signed webhooks published by providers: each verifies unchanged, and fails after any change.
 import { existsSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { expect } from "chai"
@@ -51,7 +51,7 @@ describe("published signature vectors", () => {
         for (let index = 0; index < body.length; index++) {
           const changed = Buffer.from(body)
           changed[index] = (changed[index] ?? 0) ^ 1
-          // Twilio signs the fields, not their spelling: a change that leaves the fields alone is none.
+          // Twilio signs the fields, not their spelling: a change with equal fields is no change.
           if (vector.form && sameFields(changed, body)) continue
           expect(await judge({ body: changed }), `byte ${index}`).not.to.equal("ok")
         }
@@ -88,7 +88,7 @@ describe("published signature vectors", () => {
   }
 })
 
-/** Where the vector names no clock, that of its own timestamp header. */
+/** Without a time in the vector, uses its timestamp header. */
 function sentAt(vector: Vector): number {
   const stamp = Object.entries(vector.headers).find(([name]) => name.includes("timestamp"))?.[1]
   return stamp === undefined ? Date.now() : Number(stamp) * 1_000

@@ -1,4 +1,4 @@
-// What auth_config of a provider may hold, who makes its secret, and which secrets can never verify.
+// A provider's auth_config: allowed fields, the creator of its secret, and secrets that can never verify.
 import { generateKeyPairSync } from "node:crypto"
 import { expect } from "chai"
 import { AppError, type Registrar } from "#core"

@@ -1,5 +1,5 @@
-// Every MAC-signing row of the provider table against a sender written independently of it: any body verifies, and
-// nothing that the signature covers can be changed.
+// Every MAC-signing row of the provider table against an independent sender: any body verifies, and any change of the signed part
+// fails.
 import { expect } from "chai"
 import fc from "fast-check"
 import { providerFacts } from "../../../plugins/inbound-auth/index.ts"
@@ -105,7 +105,7 @@ describe("signed rows of the provider table", () => {
   }
 })
 
-/** One bit of the covered part flipped: of the body, of a form's value, or of a signed field. */
+/** Flips one bit of the signed part: of the body, of a form's value, or of a signed field. */
 function changed(sender: Sender, body: string, place: number): string {
   if (sender.covers === "form") return body.replace("To=%2B1", "To=%2B2")
   if (sender.covers === "fields")
@@ -116,7 +116,7 @@ function changed(sender: Sender, body: string, place: number): string {
   return bytes.toString("latin1")
 }
 
-/** Stripe's header holds parts of older schemes, which are ignored. */
+/** Stripe's header contains parts of older schemes; they are ignored. */
 function isIgnoredPart(sender: Sender, value: string, index: number): boolean {
   return sender.provider === "stripe" && index >= value.indexOf(",v0=")
 }

@@ -1,4 +1,4 @@
-// What we sign for tests of pipelines verifies as what the sender signs would, and only for that request and secret.
+// Signatures made for tests of pipelines verify like the sender's, and only for the same request and secret.
 import { expect } from "chai"
 import { AppError, type InboundRequest } from "#core"
 import { providerRows } from "../../../plugins/inbound-auth/providers/table.ts"
@@ -30,7 +30,7 @@ function signed(slug: string, secret: string): InboundRequest | undefined {
   }
 }
 
-/** The settings that the provider cannot do without. */
+/** Returns the provider's required settings. */
 function configOf(slug: string): Partial<typeof input> {
   const required = providerRows.find((providerRow) => providerRow.slug === slug)?.settings?.required ?? []
   return Object.fromEntries(Object.entries(input).filter(([name]) => required.some((setting) => setting === name)))

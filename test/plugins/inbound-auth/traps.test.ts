@@ -1,5 +1,5 @@
-// What goes wrong elsewhere: ambiguous requests, other spellings of a signature, ids that lose digits, proofs that do
-// not cover the payload, and verdicts that say too much.
+// Common mistakes: ambiguous requests, other spellings of a signature, ids that lose digits, proofs without the payload, and
+// verdicts that reveal too much.
 import { createHash, createHmac } from "node:crypto"
 import { expect } from "chai"
 import fc from "fast-check"
@@ -128,7 +128,7 @@ describe("traps of verification", () => {
   })
 
   it("a hash with the secret in front cannot be extended", async () => {
-    // The extension of a SHA-256 starts with 0x80, which no UTF-8 text can have after its end.
+    // The extension of a SHA-256 starts with 0x80. In UTF-8 text this byte cannot follow the end.
     const body = Buffer.concat([Buffer.from("{}"), Buffer.from([0x80, 0, 0]), Buffer.from("{}")])
     const signature = createHash("sha256").update(key).update(body).digest("hex")
     const verdict = await providerOf("hubspot_v1", { secrets: [key] }).verify(

@@ -1,4 +1,4 @@
-// Each provider of the table delivers an event over HTTP as its vendor documents it, with a valid proof.
+// Each provider of the table delivers an event over HTTP in its vendor's documented form, with a valid proof.
 import { expect } from "chai"
 import { type TestHost, testHost } from "#core/testing"
 import { providerFacts } from "../../../../plugins/inbound-auth/index.ts"
@@ -88,7 +88,7 @@ describe("deliveries of providers", () => {
   })
 })
 
-/** The event as the delivery says it, without the proof. */
+/** Returns the delivery's expected event, without the proof. */
 function expected({ json, form, get, event, provider }: Delivered): unknown {
   if (event !== undefined) return event
   if (get) return get
