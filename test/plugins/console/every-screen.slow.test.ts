@@ -1,6 +1,6 @@
-// Every screen of a service with something in every area, in Chromium: found by its links from the navigation on, looked at in
-// light or dark, narrow or wide (in the soak all of these), gone through by Tab with hostile texts in every answer, and held
-// against what a guest, a member and a manager's key may do.
+// Every screen of a service with data in every area, in Chromium. Finds screens by links from the navigation. Checks each in
+// light or dark, narrow or wide (in the soak in all). Walks it by Tab with hostile texts in every answer, and compares its offers
+// with the rights of a guest, a member and a manager's key.
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import { expect } from "chai"

@@ -1,4 +1,4 @@
-// Mail that programs wrote: the pipeline's event, the forward and the mark of each kind.
+// Mail written by programs: the pipeline's event, the forward and the mark of each kind.
 import { expect } from "chai"
 import { Store } from "#core"
 import { until } from "../../waiting.ts"
@@ -41,7 +41,7 @@ const answers: Readonly<Record<string, Headers>> = {
     ].map((subject) => [subject, { Subject: encoded(subject) }]),
   ),
 }
-/** The event is made; `forward` says if it is forwarded too. */
+/** The event is created; `forward` states if the mail is also forwarded. */
 const others: Readonly<Record<string, { headers: Headers; forward: boolean; automatic: boolean }>> = {
   "a list": { headers: { "List-Id": "<talk.lists.test>", Precedence: "list", ...answering }, forward: true, automatic: true },
   "an old list": { headers: { "List-Id": "<talk.lists.test>", Precedence: "bulk" }, forward: true, automatic: true },

@@ -22,7 +22,7 @@ const korean = "안녕하세요. 계약서를 확인해 주세요. 감사합니�
 const utf8 = (text: string) => Buffer.from(text, "utf8")
 const jis = Buffer.from("\x1b$B%F%9%H\x1b(B", "latin1")
 
-/** Type of the content as its author wrote it, the bytes, and the text. */
+/** Declared content type, bytes, and expected text. */
 const bodies: readonly (readonly [type: string, bytes: Buffer, text: string])[] = [
   // Right labels.
   ["text/plain; charset=utf-8", utf8(german), german],
@@ -80,7 +80,7 @@ const bodies: readonly (readonly [type: string, bytes: Buffer, text: string])[] 
   // Byte order marks.
   ["text/plain; charset=us-ascii", Buffer.concat([Buffer.from([0xef, 0xbb, 0xbf]), utf8(german)]), german],
   ["text/plain", Buffer.concat([Buffer.from([0xff, 0xfe]), iconv.encode(russian, "utf-16le")]), russian],
-  // Types that are cut or misspelled.
+  // Truncated or misspelled types.
   ["text", Buffer.from("Hello"), "Hello"],
   ["text; charset=koi8-r", iconv.encode(russian, "koi8-r"), russian],
   ["text/plain charset=gbk", iconv.encode("测试", "gbk"), "测试"],

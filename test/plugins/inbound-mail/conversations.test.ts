@@ -1,4 +1,4 @@
-// Received mail as people read it: conversations, who wrote, and whether it is from whom it says.
+// Received mail for readers: conversations, senders, and authentication of the senders.
 import { generateKeyPairSync } from "node:crypto"
 import { expect } from "chai"
 import { createTransport } from "nodemailer"
@@ -59,7 +59,7 @@ onStores("conversations by mail", "mongodb", ({ start }) => {
   const of = async (address: string) =>
     (await api<{ conversations: Conversation[] }>(`${path}?address=${encodeURIComponent(address)}`)).conversations
   const read = (id: string) => api<Read>(`${path}/${id}`)
-  /** The conversation of an address once it has so many messages. */
+  /** Waits until the conversation of an address has `count` messages, and returns it. */
   const grown = (address: string, count: number) =>
     until(`${count} messages of ${address}`, async () => {
       const [conversation] = await of(address)
@@ -205,7 +205,7 @@ onStores("conversations by mail", "mongodb", ({ start }) => {
   it("are of the organization whose domain was written to, and read by its members alone", async () => {
     const other = await otherOrganization(service.host, "other")
     await service.activate("other.com", {}, other.key)
-    // The domain of another organization, which has put up the records of both.
+    // The domain of another organization; it has created the records of both.
     await service.activate("example.com", {}, other.key).catch(() => undefined)
     const to = ["team@example.com", "hello@other.com"]
     expect(await service.send("both@elsewhere.test", to, message({ From: "both@elsewhere.test", "Message-ID": "<both@a.test>" }))).to.match(

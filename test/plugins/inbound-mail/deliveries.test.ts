@@ -1,4 +1,4 @@
-// One message in several deliveries: to other recipients, from other clients, and behind a forgery.
+// One message in several deliveries: to other recipients, from other clients, and after a forgery.
 import { expect } from "chai"
 import { Store } from "#core"
 import { MailErasure } from "../../../plugins/people/inbound-mail/index.ts"
@@ -60,7 +60,7 @@ onStores("deliveries of one message", "embedded", ({ start }) => {
       const mails = await stored()
       return mails.every(({ handled_by }) => handled_by !== null) ? mails : undefined
     })
-  /** Recipients of each event of a message, once there are so many. */
+  /** Returns the recipients of each event of a message, once it has `count` events. */
   const events = async (id: string, count: number) => {
     await handled()
     const matches = await until(`${count} events of ${id}`, async () => {

@@ -1,5 +1,6 @@
-// Mail that comes in while its bucket, a real S3 server, is gone or answers nothing: the sender is asked to come again, nothing
-// of the message is kept, and what was taken is there once.
+// Mail that arrives while its bucket, a real S3 server, is unreachable or silent. The sender receives a temporary refusal and the
+// message is not stored.
+// Accepted messages are stored once.
 import { expect } from "chai"
 import { Store } from "#core"
 import { testHost } from "#core/testing"
@@ -31,7 +32,7 @@ onS3("mail while the bucket fails", () => {
   })
 
   const send = (id: string) => service.send(lead, both, message({ "Message-ID": `<${id}@elsewhere.test>` }, `Said once: ${id}.\r\n`))
-  /** Sent again while it is put off, as a sender is told to: on a busy machine the bucket may take longer than its deadline. */
+  /** Sends again after a temporary refusal, as senders do: on a busy machine the bucket may exceed its deadline. */
   const take = (id: string) => until(`${id} being taken`, async () => /^250 /.test(await send(id)))
   const organizations = () => [service.host.organization.id, other.id]
   const keptOf = async (organization: string) =>

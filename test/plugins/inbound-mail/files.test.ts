@@ -1,4 +1,4 @@
-// Files of received mail: downloads by links that end, of what strangers wrote.
+// Files of received mail: downloads by expiring links, with hostile content.
 import { createHash } from "node:crypto"
 import { expect } from "chai"
 import { MailFilesToken } from "../../../plugins/people/inbound-mail/files/files.ts"

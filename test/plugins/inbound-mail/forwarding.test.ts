@@ -1,4 +1,4 @@
-// Received mail that is handed on: to the mailbox of the domain, and to pipelines.
+// Forwarding of received mail: to the mailbox of the domain, and to pipelines.
 import { expect } from "chai"
 import { authenticate } from "mailauth"
 import PostalMime from "postal-mime"
@@ -44,7 +44,7 @@ onStores("received mail", "embedded", ({ start }) => {
     const [conversation] = conversations
     return conversation ? (await api<Read>("GET", `/v1/email-conversations/${conversation.id}`)).messages : []
   }
-  /** What became of forwarding a message, once that is settled. */
+  /** Returns the outcome of forwarding a message, once it is settled. */
   const forwardOf = (address: string, messageId: string) =>
     until(`the forward of ${messageId}`, async () => {
       const match = (await messagesOf(address)).find((entry) => entry.message_id === messageId)
@@ -54,7 +54,7 @@ onStores("received mail", "embedded", ({ start }) => {
   const delivered = async (from: string, raw: string, to: string | string[] = team) =>
     expect(await service.send(from, to, raw)).to.match(/^250 /)
   const arrived = (count: number) => until(`mail ${count + 1}`, () => mailbox.received[count])
-  /** As the mailbox provider judges it, by the same DNS. */
+  /** Authenticates a forwarded mail like the mailbox provider would, with the same DNS. */
   const judged = async ({ raw, from }: ReceivedMail, records: Map<string, string>) => {
     const resolver = async (name: string, type: string) => {
       const value = records.get(`${name} ${type}`)
@@ -156,7 +156,7 @@ onStores("received mail", "embedded", ({ start }) => {
       service.host.logged.find((line) => line.includes("inbound_mail.forward") && line.includes("mail_failed")),
     )
     refusing = undefined
-    // As far as the next try, and no further: it has a deadline, and its job a lease.
+    // Up to the next try and no further: the try has a deadline, and its job a lease.
     service.host.clock.move((JSON.parse(tried) as { again_in_ms: number }).again_in_ms)
     await arrived(count)
     expect((await forwardOf("late@x.test", "<late@x.test>"))?.state).to.equal("sent")

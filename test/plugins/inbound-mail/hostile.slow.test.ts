@@ -1,4 +1,4 @@
-// Mail that is made to harm: what cannot be taken apart is kept by its headers, and the service goes on.
+// Harmful mail: an unparsable message is stored with its headers only, and the service continues.
 import { once } from "node:events"
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -27,7 +27,7 @@ interface Message {
 const lead = "lead@elsewhere.test"
 const team = "team@example.com"
 
-/** Parts within parts. */
+/** Nested parts. */
 function nested(depth: number): string {
   const begin = (n: number) => `Content-Type: multipart/mixed; boundary="b${n}"\r\n\r\n--b${n}\r\n`
   return Array.from({ length: depth }, (_, n) => begin(n)).join("")
@@ -61,7 +61,7 @@ describe("hostile mail", () => {
   })
 
   let drawn = 0
-  /** Delivers it, and reads the message that it became. */
+  /** Delivers a message and returns its stored form. */
   const became = async (headers: Record<string, string>, body?: string, from = `h${++drawn}@x.test`): Promise<Message> => {
     expect(await service.send(from, team, message({ From: from, "Message-ID": `<${drawn}@x.test>`, ...headers }, body))).to.match(/^250 /)
     return until(`the message of ${from}`, async () => {

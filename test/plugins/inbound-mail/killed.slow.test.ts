@@ -1,4 +1,4 @@
-// Services that are killed while mail comes in: what was answered 250 is there once, and forwarded as one message.
+// Services killed while mail arrives: a message answered 250 is stored once and forwarded as one message.
 import { expect } from "chai"
 import { InboundMailServer } from "../../../plugins/people/inbound-mail/index.ts"
 import { type Api, apiOf, freshFolder, type ServiceProcess, startService } from "../../crash/service-process.ts"
@@ -79,14 +79,14 @@ describe("mail to services that are killed", () => {
           sentIds.add(id)
           const reply = await client.send("lead@elsewhere.test", ["hello@example.com"], message({ "Message-ID": id }))
           if (reply.startsWith("250")) acknowledged.add(id)
-          // At another answer each round, at once.
+          // At a different answer in each round, without delay.
           if (++answers === 1 + (round % atOnce)) kill = service.kill()
           client.close()
         }),
       )
       await kill
       await begin()
-      // A client that heard nothing sends it again.
+      // A client without an answer sends the message again.
       for (const id of ids.filter((candidate) => !acknowledged.has(candidate)).slice(0, 2)) {
         const client = await SmtpClient.open(port())
         const reply = await client.send("lead@elsewhere.test", ["hello@example.com"], message({ "Message-ID": id }))

@@ -1,4 +1,4 @@
-// Mail that comes by a load balancer: who connected is whom it names, and nobody else may name one.
+// Mail through a load balancer: its header names the client address, and no other sender may set the header.
 import { expect } from "chai"
 import { Store } from "#core"
 import { type TestHost, testHost } from "#core/testing"

@@ -1,4 +1,4 @@
-// Sent mail in its conversation and in the timeline of its lead, however much is sent at one moment.
+// Sent mail in its conversation and in its lead's timeline, for any number of mails at once.
 import { expect } from "chai"
 import { type TestHost, testHost } from "#core/testing"
 import { rivalOf } from "../../rival-commits.ts"

@@ -1,4 +1,4 @@
-// The SMTP server as clients of the world meet it: what is taken, what is refused, and that a 250 means disk.
+// The SMTP server for clients: accepted and refused mail. A 250 means that the message is on disk.
 import { expect } from "chai"
 import { z } from "zod"
 import { definePlugin, Store } from "#core"

@@ -1,4 +1,4 @@
-// A lead of a page, from the form to the reply, and what follows when the domain's records are taken out of DNS.
+// A lead of a page, from the form to the reply, and the effects of removing the domain's records from DNS.
 import { expect } from "chai"
 import { createTransport } from "nodemailer"
 import { broadcastsOf } from "../../broadcasts.ts"

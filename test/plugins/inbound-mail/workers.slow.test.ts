@@ -1,4 +1,4 @@
-// Two workers on one SMTP port: both take mail, and each message is kept once.
+// Two workers on one SMTP port: both accept mail, and each message is stored once.
 import { expect } from "chai"
 import { apiOf, freshFolder, startService } from "../../crash/service-process.ts"
 import { freePort } from "../../free-port.ts"

@@ -1,4 +1,4 @@
-// Apps as documents: those that ship, a user's own beside them, and what is wrong with a document, told at start.
+// Apps as documents: the shipped ones, a user's own, and errors of documents at start.
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"

@@ -1,5 +1,5 @@
-// Connections whose access a connection broker keeps: granted there, called with what it answers, ended there, and what
-// happens where it fails.
+// Connections with access through a connection broker: granted there, called with its answer, and ended there. Also failures of
+// the broker.
 import type { ServerResponse } from "node:http"
 import { expect } from "chai"
 import { failureOf } from "../../refusal.ts"

@@ -1,5 +1,5 @@
-// Tests of credentials by a real call, and the health that a connection has of them: by callers and by schedule, told on
-// the live channel. The vendor repeats the secret in every answer; it must be found nowhere.
+// Tests of credentials by a real call, and a connection's health from them: by callers and by schedule, sent on the live channel.
+// The vendor repeats the secret in every answer, but it must not appear anywhere.
 import { expect } from "chai"
 import { Store, UnitsOfWork } from "#core"
 import { JobCollection } from "../../../core/jobs/jobs-collection.ts"
@@ -48,7 +48,7 @@ describe("tests and health of integrations", () => {
   const secrets: string[] = []
   before(async () => {
     vendor = await startVendor({}, {}, "1h")
-    // A check comes as a minute begins: none does until a test has one begin.
+    // A check starts at the beginning of a minute. With this clock none starts until a test moves it.
     vendor.host.clock.set(Math.floor(Date.now() / minuteMs) * minuteMs + 1_000)
   })
   after(() => vendor.close())

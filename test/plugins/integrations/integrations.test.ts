@@ -1,4 +1,4 @@
-// Connecting apps (specification 4.4) and calling them, on a real store and against a real HTTP peer.
+// Connecting and calling apps (specification 4.4), on a real store and with a real HTTP peer.
 import { expect } from "chai"
 import { z } from "zod"
 import { Collections } from "../../../core/contract/collection.ts"

@@ -1,4 +1,4 @@
-// Connections that members make, and connections that only admins may change.
+// Connections created by members, and connections that only admins may change.
 import { expect } from "chai"
 import { UnitsOfWork } from "#core"
 import { type TestHost, testHost } from "#core/testing"

@@ -1,5 +1,5 @@
-// Apps and OAuth clients of an organization's own, by operation: within the same rules as those of the service, behind
-// the organization's wall, and never a way to the secrets of another app.
+// An organization's own apps and OAuth clients, by operation: under the same rules as the service's apps, separated from other
+// organizations, and without access to the secrets of another app.
 
 import { randomUUID } from "node:crypto"
 import { readdirSync, readFileSync } from "node:fs"
@@ -12,7 +12,7 @@ import { Browser } from "./oauth/browser.ts"
 import { vendorClient } from "./oauth/vendor-server.ts"
 import { returnUrl, startVendorService, type VendorService, vendorDocument } from "./oauth/vendor-service.ts"
 
-/** Apps of its own that an organization may have. */
+/** Maximum number of own apps per organization. */
 const maxApps = 100
 
 interface Refusal {
@@ -25,7 +25,7 @@ describe("an organization's own apps and OAuth clients", () => {
   let other: { readonly id: string; readonly key: string }
   let member: string
   before(async () => {
-    // The operator has a client for an app `later`, which does not exist.
+    // The operator has a client for an app `later` that does not exist.
     const integrations = { oauth_clients: { vendor: vendorClient, later: vendorClient } }
     service = await startVendorService((origin) => [vendorDocument("vendor", origin)], { integrations })
     const { host } = service

@@ -1,4 +1,5 @@
-// Two nodes that call through one connection: together they keep its app's rate limit, and both know what the vendor asked for.
+// Two nodes that call through one connection: together they respect its app's rate limit, and both apply the vendor's requested
+// delay.
 import { expect } from "chai"
 import type { TestHost } from "#core/testing"
 import { Integrations } from "../../../plugins/agents/integrations/index.ts"

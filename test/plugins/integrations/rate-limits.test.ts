@@ -1,5 +1,5 @@
-// Rate limits of an app, kept by the calls through each connection: steps after the reply come back without counting a
-// try, those before it wait as long as they may, and nobody is called over the limit.
+// Rate limits of an app, per connection. Steps after the reply return without counting a try, awaited steps wait within their
+// limit, and no call exceeds the limit.
 import { expect } from "chai"
 import fc from "fast-check"
 import { Store } from "#core"

@@ -1,4 +1,4 @@
-// Connections by service-account JSON: assertions signed with its key, and the tokens that the vendor gives for them.
+// Connections by service-account JSON: assertions signed with its key, and the vendor's tokens for them.
 
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"

@@ -1,4 +1,4 @@
-// Dead letters: kept, listed, read and retried, and never another organization's.
+// Dead letters: stored, listed, read and retried, only within their own organization.
 import { expect } from "chai"
 import { UnitsOfWork } from "#core"
 import { type TestHost, testHost } from "#core/testing"
@@ -57,8 +57,7 @@ describe("jobs", () => {
     expect(body.execution_id).to.equal((await bench.newest("told")).id)
     expect((await list("?state=queued")).jobs).to.deep.equal([])
     expect((await list("?type=other")).jobs).to.deep.equal([])
-    // A scrape that has to wait for the counts too long goes without them, a job is counted after it was stored, and those of
-    // schedules come and go.
+    // A scrape omits counts that take too long, a job is counted after it was stored, and jobs of schedules come and go.
     const counts = [/millrace_job_seconds_count\{type="pipeline\.deferred",outcome="dead"\} 3\n/, /^millrace_jobs\{state="dead"\} 3$/m]
     await until("the metrics", async () => {
       const metrics = await (await fetch(`${host.url}/metrics`)).text()

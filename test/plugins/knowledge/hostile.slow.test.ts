@@ -1,5 +1,5 @@
-// PDFs that are meant to take the service's memory or time: each ends in a failure with its reason, in a process that has
-// nothing, while the service goes on.
+// PDFs that attack the service's memory or time. Each ends in a failure with its reason, in a confined process, while the service
+// continues.
 import { readdirSync, readFileSync } from "node:fs"
 import { expect } from "chai"
 import { type TestHost, testHost } from "#core/testing"
@@ -7,7 +7,7 @@ import { untilProcess as until } from "../../waiting.ts"
 import { KnowledgeBench } from "./bench.ts"
 import { bomb, endless, laughs, pdfSaying } from "./documents.ts"
 
-/** Reading processes that can open nothing any more, with what is in their environment. */
+/** Returns the environments of reading processes that can no longer open files. */
 function confined(): string[] {
   return readdirSync("/proc").flatMap((pid) => {
     try {
@@ -15,7 +15,7 @@ function confined(): string[] {
       const limits = readFileSync(`/proc/${pid}/limits`, "utf8")
       if (!command.includes("read-main") || !/Max open files +0 +0 /.test(limits)) return []
       const environment = readFileSync(`/proc/${pid}/environ`, "utf8").replaceAll("\0", "")
-      // One that has just ended has none any more.
+      // An ended process has an empty environment.
       return environment === "" ? [] : [environment]
     } catch {
       return []

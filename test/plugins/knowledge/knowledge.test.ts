@@ -1,4 +1,4 @@
-// Knowledge as callers have it, on both stores: read in, found by words of any language, changed, and gone without a trace.
+// Knowledge for callers, on both stores: read in, found by words of any language, changed, and deleted completely.
 import { expect } from "chai"
 import { AppError, Store, UnitsOfWork } from "#core"
 import type { TestHost } from "#core/testing"

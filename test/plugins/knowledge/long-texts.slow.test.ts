@@ -1,4 +1,4 @@
-// Long documents: they are read, split into words and indexed while the service serves others.
+// Long documents are read, split into words and indexed while the service serves others.
 import { createServer, type Server } from "node:http"
 import type { AddressInfo } from "node:net"
 import { expect } from "chai"
@@ -20,14 +20,14 @@ describe("long documents", () => {
   let host: TestHost
   let site: Server
   let base = ""
-  /** The client, so that its work on a long text is not counted as the service's. */
+  /** The client in another thread, so its work does not count as the service's. */
   let sender: SendingThread
   const turns: { what: string; milliseconds: number }[] = []
   before(async () => {
     sender = new SendingThread()
     site = createServer((_request, response) => {
       response.writeHead(200, { "content-type": "text/plain; charset=shift_jis" })
-      // Two bytes a letter.
+      // Two bytes per letter.
       response.end(Buffer.from("82a082a2".repeat(million / 4), "hex"))
     })
     await new Promise<void>((resolve) => site.listen(0, "127.0.0.1", resolve))
@@ -44,7 +44,7 @@ describe("long documents", () => {
     site.closeAllConnections()
   })
 
-  /** Judges the main thread while `run` works, and returns its result. */
+  /** Measures the main thread while `run` works, and returns its result. */
   async function measured<T>(what: string, run: () => Promise<T>, measure = repeatedLongestTurn): Promise<T> {
     const { milliseconds, value } = await measure(run)
     turns.push({ what, milliseconds })
@@ -66,7 +66,7 @@ describe("long documents", () => {
     expect(status).to.equal(200)
   }
 
-  /** Looks at the list, which leaves contents out: this thread is also the client. */
+  /** Polls the list, since it omits contents: this thread is also the client. */
   async function whenRead({ id }: Item): Promise<Item> {
     return await until("the item being read in", async () => {
       const { body } = await bench.api<{ items: Item[] }>("GET", "/v1/knowledge")
@@ -112,7 +112,7 @@ describe("long documents", () => {
     const index = async () => await host.get(Store).open(IndexCollection, host.organization.id).get(host.organization.id)
     const before = new Set((await index())?.segments.map(({ id }) => id))
     for (let document = 0; document < 8; document++) {
-      // Before the measure: to make the text is the test's own work.
+      // Before the measurement: creating the text is the test's own work.
       const text = shared(wordsOf(document))
       const next = async () => {
         await uploaded(text, { title: `merged ${document}` })
@@ -120,7 +120,7 @@ describe("long documents", () => {
       }
       await measured(`document ${document} of a merge`, next, longestTurn)
     }
-    // Segments are merged with the next item, and only once: a repetition would find them merged.
+    // The next item triggers one merge of segments. A repetition would find them merged.
     const merged = await measured(
       "the merge",
       async () => {
@@ -178,20 +178,20 @@ function idOf(n: number): string {
   return `00000000-0000-4000-8000-${String(n).padStart(12, "0")}`
 }
 
-/** With long vectors, which take most of its memory. */
+/** With long vectors, the largest part of its memory. */
 function segmentOf(ids: readonly string[]): Segment {
   const vector = new Float32Array(3_072).fill(1 / Math.sqrt(3_072))
   const words = new Map([["heron", 1]])
   return Segment.make(ids.map((id, n) => ({ id, entry: n, category: "", type: "text", words, vector })))
 }
 
-/** In parts of a megabyte, as earlier versions stored them. */
+/** In parts of a megabyte, as stored by earlier versions. */
 function textsOf(segment: Segment): string[] {
   const text = segment.stored().toString("base64")
   return Array.from({ length: Math.ceil(text.length / 2 ** 20) }, (_, n) => text.slice(n * 2 ** 20, (n + 1) * 2 ** 20))
 }
 
-/** In memory that the sending thread reads without a copy. */
+/** In shared memory, so the sending thread reads it without a copy. */
 function shared(text: string): Uint8Array {
   const bytes = Buffer.from(text)
   const copy = new Uint8Array(new SharedArrayBuffer(bytes.length))

@@ -1,12 +1,12 @@
-// Knowledge with an embedding model on loopback: items are found by meaning as well, by words alone while it does not answer, and
-// by meaning once it does again.
+// Knowledge with a loopback embedding model: items are found by meaning as well, by words alone while the model is silent, and by
+// meaning again afterwards.
 import { expect } from "chai"
 import { type TestHost, testHost } from "#core/testing"
 import { until } from "../../waiting.ts"
 import { type ModelServer, modelServer } from "../models/model-server.ts"
 import { KnowledgeBench } from "./bench.ts"
 
-/** What a text is about: vehicles, food, or neither. */
+/** The topic of a text: vehicles, food, or neither. */
 function about(text: string): number[] {
   const has = (pattern: RegExp) => (pattern.test(text) ? 1 : 0)
   return [has(/car|automobile|truck/i), has(/bread|bakery|loaf/i), 0.1]
@@ -42,7 +42,7 @@ describe("knowledge with an embedding model", () => {
     expect(first?.meaning?.similarity).to.be.closeTo(1, 0.02)
     expect(second?.words?.rank).to.be.oneOf([1, 2])
     expect(third?.words).to.equal(null)
-    // Reciprocal ranks, joined.
+    // Sum of reciprocal ranks.
     const reciprocal = (rank: number | undefined) => (rank === undefined ? 0 : 1 / (60 + rank))
     expect(first?.score).to.be.closeTo(reciprocal(first?.words?.rank) + reciprocal(first?.meaning?.rank), 1e-9)
   })

@@ -1,4 +1,4 @@
-// Documents that are read in: HTML and PDF given here and by URL, and those that cannot be, each with its reason.
+// Reading documents in: HTML and PDF, inline and by URL, and failures with their reasons.
 import { createServer, type Server } from "node:http"
 import type { AddressInfo } from "node:net"
 import { expect } from "chai"

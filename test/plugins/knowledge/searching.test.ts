@@ -1,4 +1,4 @@
-// What a search is made of, where callers cannot see it: places of words, and segments that are replaced while they are read.
+// Internal parts of a search: positions of words, and segments replaced during a read.
 import { expect } from "chai"
 import fc from "fast-check"
 import type { Collection, Document, Store } from "#core"

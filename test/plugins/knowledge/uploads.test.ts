@@ -1,4 +1,4 @@
-// Documents that are uploaded by a link: larger than a call's body, taken once, read in, and gone from the bucket afterwards.
+// Documents uploaded by a link: larger than a call's body, accepted once, read in, and then deleted from the bucket.
 import { type ClientRequest, request } from "node:http"
 import { expect } from "chai"
 import { Store, UnitsOfWork } from "#core"
@@ -116,7 +116,7 @@ onBothStores("documents that are uploaded", ({ start }) => {
   it("are refused while as many are being sent as a node takes", async () => {
     const offers = await Promise.all(Array.from({ length: 17 }, offer))
     const slow = new Set<ClientRequest>()
-    // Sent again where a busy machine answered it 503.
+    // Sent again if a busy machine answered 503.
     const hold = (url: string) => {
       const sending = request(url, { method: "PUT", headers: { "content-length": "10" } })
       slow.add(sending)
@@ -126,7 +126,7 @@ onBothStores("documents that are uploaded", ({ start }) => {
     for (const { upload_url } of offers.slice(0, 16)) hold(upload_url)
     const last = offers[16]?.upload_url ?? ""
     await until("a seventeenth being refused", async () => {
-      // A document that came through takes the link's one turn.
+      // A complete document uses up the link.
       const { status, body } = await send(last, "")
       return status === 503 && body.details.reason === "uploads_busy"
     })
@@ -143,7 +143,7 @@ onBothStores("documents that are uploaded", ({ start }) => {
     await bench.host.api("DELETE", `/v1/knowledge/${item.id}`)
     await until("the item's upload being gone", async () => !(await stored(doomed.upload_id)) && !(await object(doomed.upload_id)))
     await host.clock.move(hourMs + 1_000)
-    // A node whose clock jumped may have to be heard of again.
+    // A node whose clock jumped may need to renew its lease.
     await patiently(() => host.api("GET", "/v1/me"))
     expect((await send(idle.upload_url, "late")).body.details.reason).to.equal("upload_link_refused")
     expect(await refused({ upload_id: message.upload_id })).to.deep.equal([404, "upload_not_found"])

@@ -1,4 +1,4 @@
-// One person by a form, mail, chat app and text message: one lead, whose timeline has all of it.
+// One person by form, mail, chat app and text message: one lead with a complete timeline.
 import { expect } from "chai"
 import { testHost } from "#core/testing"
 import { patiently, until } from "../../waiting.ts"
@@ -60,7 +60,7 @@ describe("a lead on every channel", () => {
     const of = async (query: string) => (await call<{ leads: Lead[] }>("GET", `/v1/leads?${query}`)).leads
     const byMail = await until("the lead of the address", async () => (await of("email=ada%40elsewhere.test"))[0])
     const byPhone = await until("the lead of the number", async () => (await of(`phone=${encodeURIComponent(phone)}`))[0])
-    // Who wrote by both before a row named them together is two until a person merges them.
+    // A person who wrote by both before a row connected them is two leads until a merge.
     if (byMail.canonical_lead_id !== byPhone.canonical_lead_id)
       await call("POST", `/v1/leads/${byMail.lead_reference}/merge`, { other_lead_id: byPhone.lead_reference })
     const [lead, ...others] = await of("")

@@ -1,4 +1,4 @@
-// Columns and values by which rows of forms in many languages name a person.
+// Columns and values that name a person in rows of forms in many languages.
 import { expect } from "chai"
 import { type TestHost, testHost } from "#core/testing"
 import { personColumn } from "../../../plugins/data/datasets/index.ts"

@@ -1,4 +1,4 @@
-// Rows that could not be handed to the leads: they are read from the journal, changes of keyed rows too.
+// Rows missed by the leads' hand-over are read from the journal, including changes of keyed rows.
 import { expect } from "chai"
 import { Store } from "#core"
 import { type TestHost, testHost } from "#core/testing"
@@ -26,7 +26,7 @@ describe("rows that were not handed to the leads", () => {
   const send = async (event: object) => expect((await host.send(carts, event)).status).to.equal(200)
   const leadsOf = async (email: string) =>
     (await host.api<{ leads: object[] }>("GET", `/v1/leads?email=${encodeURIComponent(email)}`)).body.leads.length
-  /** Commits that hold something of the leads' hand-over. */
+  /** Returns true for commits of the leads' hand-over. */
   const isHandover = ({ writes }: Commit) => writes.some(({ collection }) => collection.name === "lead_handovers")
   const handoverCollection = () => collectionNamed<{ through: string; beat_at: string }>(host, "lead_handovers")
   const handovers = () => host.get(Store).open(handoverCollection()).find({})
@@ -59,7 +59,7 @@ describe("rows that were not handed to the leads", () => {
     await store.commit({ id: "other", writes: [{ kind: "insert", collection: handoverCollection(), doc: other }] })
     const rows = host.get(RowBuffer)
     const add = rows.add
-    // As if the other process had taken the events.
+    // Simulates events received by the other process.
     rows.add = () => undefined
     await send({ cart: "b", email: "second@example.com" })
     await send({ cart: "c", email: "third@example.com" })
@@ -79,7 +79,7 @@ describe("rows that were not handed to the leads", () => {
     const receivedAt = new Date(host.clock.now()).toISOString()
     const many = { organization: host.organization.id, dataset: "carts", values: { email: "x@example.com" }, work: undefined as never }
     const { flush } = rows
-    // On a busy machine the rows would be handed over before the last of them.
+    // On a busy machine the rows would be handed over too early.
     rows.flush = () => Promise.resolve()
     for (let n = 0; n < 20_000; n++) rows.add({ ...many, row_id: `none-${n}`, origin: { ...origin, receivedAt } })
     await send({ cart: "d", email: "late@example.com" })

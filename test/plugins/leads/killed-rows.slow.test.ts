@@ -1,4 +1,4 @@
-// Rows of the moment in which the service is killed: new rows, and keyed rows that get or change an address, become leads.
+// Rows written just before the service is killed become leads: new rows, and keyed rows with a new or changed address.
 import { expect } from "chai"
 import { type Api, apiOf, freshFolder, type ServiceProcess, startService } from "../../crash/service-process.ts"
 import { isSoak } from "../../tier.ts"

@@ -1,5 +1,5 @@
-// Two nodes on one MongoDB, of which one is killed: while rows become leads, every person becomes one lead with each of their
-// rows once; while a person is erased, nothing of them is left.
+// Two nodes on one MongoDB, one of them killed. While rows become leads, every person becomes one lead with each row once. During
+// an erasure, no data of the person remains.
 import { expect } from "chai"
 import { Store } from "#core"
 import { type TestHost, testHost } from "#core/testing"
@@ -36,7 +36,7 @@ suite("leads on two nodes of which one is killed", () => {
   })
 
   let calls = 0
-  /** Asks one node after the other until one takes it, as a sender does. */
+  /** Tries the nodes in turn until one accepts, like a sender. */
   const anyNode = (ask: (url: string) => Promise<Response>) =>
     until("an answer of some node", async () => {
       const answer = await ask(nodes[calls++ % nodes.length]?.url ?? "").catch(() => undefined)
@@ -64,7 +64,7 @@ suite("leads on two nodes of which one is killed", () => {
       expect((await anyNode((url) => fetch(url + path, { method: "POST", headers, body }))).status).to.equal(200)
       if (n === people * 2) await nodes.shift()?.kill()
     }
-    // A few at a time, so that rows of a moment are in memory when the node goes.
+    // A few at a time, so recent rows are in memory when the node dies.
     const waiting = Array.from({ length: people * rowsEach }, (_, n) => n)
     const next = async () => {
       for (let n = waiting.shift(); n !== undefined; n = waiting.shift()) await write(n)
@@ -72,7 +72,7 @@ suite("leads on two nodes of which one is killed", () => {
     await Promise.all(Array.from({ length: 6 }, next))
     api = apiOf(nodes[0] as ServiceProcess, folder.path)
 
-    // As after ten minutes: rows of which the dead node told nobody.
+    // Ten minutes later: rows that the dead node had not announced.
     reader = await testHost({ capture: false, dataDir: folder.path, env })
     const organization = reader.organization.id
     const store = reader.get(Store)

@@ -1,4 +1,4 @@
-// Leads: one person however they came, told by mail address and phone number, merged and split by hand, with one timeline.
+// Leads: one person over all channels, identified by mail address and phone number, merged and split by hand, with one timeline.
 import { expect } from "chai"
 import { Store, UnitsOfWork } from "#core"
 import type { TestHost } from "#core/testing"
@@ -35,7 +35,7 @@ describe("numbers of leads", () => {
     for (const text of ["+49 30 901820", "+4930901820", "0049 30 901820", "030/90 18 20", "+49 (0)30 901820"])
       expect([text, normalPhone(text, "DE")]).to.deep.equal([text, "+4930901820"])
     expect(normalPhone("030 901820", "")).to.equal(undefined)
-    // Of a range that is not known, but with its country code.
+    // An unknown range with a country code.
     expect(normalPhone("+491510000001", "")).to.equal("+491510000001")
     for (const text of ["12", "+12", "call me", ""]) expect([text, normalPhone(text, "DE")]).to.deep.equal([text, undefined])
   })
@@ -112,7 +112,7 @@ onBothStores("leads", ({ start }) => {
     const event = timeline.find(({ evidence }) => evidence["pipeline"] === form.slug)
     const execution = await call("GET", `/v1/event-pipelines/${form.slug}/executions/${String(event?.evidence["execution_id"])}`)
     expect(execution.status).to.equal(200)
-    // The same person again is another step of the same lead.
+    // Another submission of the same person extends the same lead.
     await host.send(form, { email: "ada@example.com", name: "Ada L." })
     await timelineWith(lead.canonical_lead_id, 5)
     expect((await list("")).filter(({ emails }) => emails.includes("ada@example.com"))).to.have.length(1)
@@ -252,7 +252,7 @@ onBothStores("leads", ({ start }) => {
     await call("POST", "/v1/datasets/lost/rows", { rows: [{ email: "kept@example.com" }] })
     const stored = await leadOf({ email: "kept@example.com" })
     const at = new Date(host.clock.now()).toISOString()
-    // As a node leaves them that ends right after the commit.
+    // The state after a node died directly after the commit.
     await host.get(UnitsOfWork).run((work) => {
       const row = { id: crypto.randomUUID(), dataset_id: body.id, values: { email: "lost@example.com" }, created_at: at, updated_at: at }
       work.in(collectionNamed(host, "dataset_rows"), host.organization.id).insert(row)

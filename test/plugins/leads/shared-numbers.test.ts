@@ -78,7 +78,7 @@ onBothStores("leads that share a number", ({ start }) => {
     host
       .get(ConversationLeads)
       .seen(host.organization.id, { address: phone, name: "", at: new Date(host.clock.now()).toISOString() }, () => {})
-  /** One lead for each address. Only one has the number; the others name it as a possible duplicate. */
+  /** One lead per address. Only one has the number; the others name it as a possible duplicate. */
   const expectApart = (leads: readonly Lead[], phone: string) => {
     const sharing = leads.filter(({ emails }) => !emails.some((address) => address.startsWith("last@")))
     expect(sharing.map(({ emails }) => emails.length)).to.deep.equal(sharing.map(() => 1))

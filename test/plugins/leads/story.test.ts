@@ -1,4 +1,4 @@
-// One person from a page's form to a merged lead: what each channel lets through, and one timeline that shows every step.
+// One person from a page's form to a merged lead: permissions of each channel, and one timeline with every step.
 import { expect } from "chai"
 import { type TestHost, testHost } from "#core/testing"
 import { patiently, until } from "../../waiting.ts"

@@ -1,4 +1,4 @@
-// Calls of models whose node was killed: their estimates are spent, once.
+// Model calls of a killed node: their estimates are spent, once.
 import { expect } from "chai"
 import { type TestHost, testHost } from "#core/testing"
 import { ModelAccounts, Models, type Question } from "../../../plugins/agents/models/index.ts"
@@ -6,7 +6,7 @@ import { until } from "../../waiting.ts"
 import { type ModelServer, modelServer } from "./model-server.ts"
 
 const prices = { input: 300_000, output: 1_500_000 }
-/** 100 tokens read and 20 written. */
+/** 100 input tokens and 20 output tokens. */
 const costOfCall = 60
 const prompt = { name: "judge", version: 3, text: "Which page is better?" }
 
@@ -34,7 +34,7 @@ describe("calls of models that a killed node took along", () => {
   const today = async () =>
     (await host.api<{ days: { millicents: number; calls: number }[] }>("GET", "/v1/models")).body.days[0] ?? { millicents: 0, calls: 0 }
 
-  /** A call whose answer never comes; its hold stays, as that of a killed node. */
+  /** A call without an answer. Its reservation stays, as after a killed node. */
   const lose = async (more: Partial<Question> = {}) => {
     server.answer(() => "silent")
     const requestCount = server.asked.length
@@ -86,7 +86,7 @@ describe("calls of models that a killed node took along", () => {
     expect(after.calls - before.calls).to.equal(2)
   })
 
-  /** A call whose answer comes once `answer` is called. */
+  /** A call whose answer arrives once `answer` is called. */
   const hold = async (more: Partial<Question>) => {
     const { promise, resolve: answer } = Promise.withResolvers<void>()
     server.hold(promise)

@@ -1,4 +1,4 @@
-// Calls of models over their real protocols, against a provider on loopback: what is sent, kept, paid and refused.
+// Model calls over their real protocols, with a loopback provider: requests, cached answers, costs and refusals.
 import { expect } from "chai"
 import { z } from "zod"
 import { type TestHost, testHost } from "#core/testing"
@@ -8,7 +8,7 @@ import { until } from "../../waiting.ts"
 import { type ModelServer, modelServer } from "./model-server.ts"
 
 const prices = { input: 300_000, output: 1_500_000 }
-/** 100 tokens read and 20 written. */
+/** 100 input tokens and 20 output tokens. */
 const costOfCall = 60
 const Verdict = z.object({ reasoning: z.string(), winner: z.enum(["A", "B"]) })
 const prompt = { name: "judge", version: 3, text: "Which page is better?" }
@@ -44,7 +44,7 @@ describe("models", () => {
     await server.close()
   })
 
-  /** Asks what was not asked before. */
+  /** Returns a new question. */
   const question = (more: Partial<Question> = {}): Question => {
     count += 1
     return { purpose: "judge", prompt, input: `question ${count}`, ...more }
@@ -294,7 +294,7 @@ describe("models on a busy node", () => {
     const host = await start(server, { judge, timeout_ms: 1_000, concurrency: 1, max_waiting: 1 })
     try {
       const ask = (input: string) => refusalOf(host.get(Models).text(host.organization.id, { purpose: "judge", prompt, input }))
-      // So many that some find no place, though a busy machine may have others come when the first have ended.
+      // Enough calls to exceed the queue, although on a busy machine later calls may find free places.
       const inputs = Array.from({ length: 8 }, (_, place) => `question ${place}`)
       const ended = await Promise.all(inputs.map(ask))
       const isFull = ended.map(({ details }) => details.reason === "model_queue_full")

@@ -1,4 +1,4 @@
-// Budgets over two nodes: calls at the same instant, on either, pass no limit together.
+// Budgets across two nodes: concurrent calls on both never exceed a limit together.
 import { expect } from "chai"
 import { type TestHost, testHost } from "#core/testing"
 import { ModelAccounts, Models } from "../../../plugins/agents/models/index.ts"
@@ -36,7 +36,7 @@ onMongo("budgets of models on two nodes (mongodb)", () => {
   }
   const spentOf = async (slug: string) =>
     (await nodes[1]?.api<{ workstream: { spent_millicents: number } }>("GET", `/v1/workstreams/${slug}`))?.body.workstream.spent_millicents
-  /** Calls on both nodes, answered once as many were asked as the budget holds; resolves to reasons of what was refused. */
+  /** Starts calls on both nodes, answered once the budget is full. Returns the reasons of refused calls. */
   let races = 0
   const race = async (count: number, fit: number, id: string, maxOutputTokens: number) => {
     server.forget()
@@ -69,7 +69,7 @@ onMongo("budgets of models on two nodes (mongodb)", () => {
     const refused = await race(20, 3, id, 500)
     expect(refused).to.deep.equal(Array(17).fill("workstream_budget_spent"))
     expect(await spentOf("tight")).to.equal(3 * 120)
-    // What was reserved beyond the cost is there again: 1,340 are left.
+    // The reservation beyond the cost is free again: 1,340 are left.
     expect(await race(6, 2, id, 500)).to.have.length(4)
     expect(await spentOf("tight")).to.equal(5 * 120)
   })

@@ -1,4 +1,4 @@
-// Agents in each area: tokens of the kind agent over REST, and the key of a user over MCP. No call of theirs counts as a person's.
+// Agents in each area: tokens of the kind agent over REST, and the key of a user over MCP. Their calls never count as a person's.
 import { expect } from "chai"
 import { type TestHost, testHost } from "#core/testing"
 import { Operations } from "../../../core/contract/operation.ts"

@@ -1,4 +1,4 @@
-// Walks the table of persons, agents and services: each credential over each surface, and what it may decide.
+// Walks the table of persons, agents and services: each credential over each surface, and its allowed decisions.
 import { expect } from "chai"
 import { UnitsOfWork } from "#core"
 import { type TestHost, testHost } from "#core/testing"
@@ -20,7 +20,7 @@ const scopes = [
   "workstreams:write",
 ]
 
-/** The table of the decisions. `session`: a session opened with the credential. */
+/** The decision table. `session`: a session opened with the credential. */
 const expected = {
   interactive_session: { rest: "person", mcp: "agent", decides: "own_and_others" },
   user_key: { rest: "person", mcp: "agent", session: "service", decides: "others" },

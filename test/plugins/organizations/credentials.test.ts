@@ -1,4 +1,4 @@
-// Who gets in, as whom, into which organization; and everyone who does not.
+// Authentication: accepted credentials with their caller and organization, and every kind of refusal.
 import { expect } from "chai"
 import type { Role } from "../../../core/contract/caller.ts"
 import type { Json } from "../../../core/contract/collection.ts"

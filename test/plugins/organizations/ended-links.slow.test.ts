@@ -1,5 +1,5 @@
-// A link that ends while the manager's keys are at work on two nodes: by REST, by MCP and over open sockets. What began after
-// the end was answered reaches nothing on either node, and what was answered with success is all that was written.
+// A link that ends while the manager's keys are in use on two nodes: by REST, by MCP and over open sockets. A call started after
+// the end has no effect on either node, and only calls with a success answer have written.
 import { expect } from "chai"
 import { io, type Socket } from "socket.io-client"
 import { UnitsOfWork } from "#core"

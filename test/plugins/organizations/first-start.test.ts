@@ -1,4 +1,4 @@
-// What a first start makes and leaves behind, and that no later start changes it.
+// Documents and files of a first start. Later starts do not change them.
 import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { expect } from "chai"

@@ -31,7 +31,7 @@ describe("the documented steps of a managed organization", () => {
     const { body: manager } = await call(agency.secret, "POST", "/v1/api-keys", { name: "Agency", role: "admin", manager: true })
     const write = (name: string) => call(manager.secret, "POST", "/v1/datasets", { name }, bakery.slug)
     expect((await write("Leads")).status).to.equal(200)
-    // A manager appoints no owner of its client.
+    // A manager cannot appoint an owner of its client.
     const owner = { email: "agency@example.com", role: "owner" }
     expect((await call(manager.secret, "POST", "/v1/member-invitations", owner, bakery.slug)).status).to.equal(403)
     expect((await call(bakery.secret, "DELETE", `/v1/managed-organizations/${agency.slug}`)).status).to.equal(200)

@@ -1,4 +1,4 @@
-// Links between organizations: how they come about, how far they reach, and how they end.
+// Links between organizations: creation, reach, and end.
 import { expect } from "chai"
 import { io } from "socket.io-client"
 import { UnitsOfWork } from "#core"
@@ -27,7 +27,7 @@ describe("managed organizations", () => {
   })
   after(() => host.stop())
 
-  /** An organization that the user owns, with a key of theirs. */
+  /** Creates an organization owned by the user, with a key. */
   const owned = (slug: string, user = ada): Promise<Owned> =>
     host.get(UnitsOfWork).run((work) => {
       const { id } = host.get(Organizations).create(work, { name: slug, slug })
@@ -187,7 +187,7 @@ describe("managed organizations", () => {
     const child = await make(inside(manager, shop.slug), "child")
     const grandchild = await make({ key: child.secret }, "grandchild")
     const last = await make({ key: grandchild.secret }, "great-grandchild")
-    // Keys of an earlier version name their maker only.
+    // Keys of an earlier version name only their creator.
     const earlier = await host.get(UnitsOfWork).run((work) => {
       const keyOptions = { name: "earlier", kind: "api_key", role: "admin", scopes: null, user: null, createdBy: child.id } as const
       return host.get(ApiKeys).mint(work, shop.id, keyOptions).text
@@ -235,7 +235,7 @@ describe("managed organizations", () => {
     const put = async (link = "") => (await fetch(link, { method: "PUT", body: "A document." })).status
     expect([await put(links[0]), await put(links[1])]).to.deep.equal([403, 200])
     expect((await host.api("GET", "/v1/me", undefined, { key: own.secret })).status).to.equal(200)
-    // A later link of the same two does not revive what the first one left.
+    // A later link of the same two organizations does not revive credentials of the first.
     host.clock.set(host.clock.now() + 1_000)
     await adopt(agency, shop.slug, "admin")
     expect((await host.api("GET", "/v1/me", undefined, { key: grandchild.secret })).status).to.equal(401)

@@ -1,4 +1,4 @@
-// A person without an organization in Chromium: the page of its own, an invitation, and a new organization.
+// A person without an organization in Chromium: the personal page, an invitation, and a new organization.
 import { expect } from "chai"
 import type { Page } from "playwright-core"
 import { UnitsOfWork } from "#core"

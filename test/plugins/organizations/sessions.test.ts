@@ -1,4 +1,4 @@
-// Sessions of browsers: what signs in, what a session may do, what it is refused, and how it ends.
+// Browser sessions: sign-in, allowed and refused calls, and their end.
 import { expect } from "chai"
 import { io } from "socket.io-client"
 import { type TestHost, testHost } from "#core/testing"
@@ -69,7 +69,7 @@ describe("sessions of browsers", () => {
     expect((await host.api<{ total: number }>("GET", "/v1/datasets")).body.total).to.equal(0)
     expect((await make({ "sec-fetch-site": "same-origin", origin: host.url })).status).to.equal(200)
     expect((await make({ origin: host.url })).status).to.equal(200)
-    // A key beside it is what counts.
+    // A key in the same request takes precedence.
     expect((await make({ authorization: "Bearer mr_api_wrong", origin: host.url })).status).to.equal(401)
   })
 

@@ -1,4 +1,4 @@
-// What an organization can set, and who is staff of the service.
+// Settings of an organization, and staff of the service.
 import { expect } from "chai"
 import { UnitsOfWork } from "#core"
 import type { Role } from "#core/engine"
@@ -16,7 +16,7 @@ describe("settings of organizations", () => {
   })
   after(() => host.stop())
 
-  /** A user of the organization, with a key of theirs. */
+  /** Creates a user of the organization, with a key. */
   const member = (organization: string, email: string, role: Role) =>
     host.get(UnitsOfWork).run((work) => {
       const user = host.get(Organizations).addUser(work, { email })

@@ -1,5 +1,5 @@
-// The story of an organization in Chromium, on two nodes with mail over SMTP: the first owner, a second organization, a
-// colleague who decides about the owner's request, and the removal of the colleague.
+// The story of an organization in Chromium, on two nodes with mail over SMTP: the first owner, a second organization, a colleague
+// who decides the owner's request, and the removal of the colleague.
 import { expect } from "chai"
 import type { Browser, BrowserContext, Page } from "playwright-core"
 import { io, type Socket } from "socket.io-client"
@@ -42,7 +42,7 @@ onMongo("an organization from its first start to a removal (mongodb)", () => {
     }
     const first = await testHost({ env: { ...env, PORT: String(port) }, capture: false })
     nodes.push(first, await testHost({ env, capture: false, dataDir: first.dataDir }))
-    // Without the flags of one process: each context has cookies of its own.
+    // Without the single-process flags: each context has its own cookies.
     browser = await launchChromium(["--no-sandbox"])
   })
   after(async () => {

@@ -1,4 +1,4 @@
-// Tokens for viewers: what they say, when they end, and that nobody else can make one.
+// Viewer tokens: their claims, their expiry, and protection against forgery.
 import { expect } from "chai"
 import { generateKeyPair, SignJWT } from "jose"
 import identity from "../../../plugins/platform/identity/index.ts"
@@ -22,7 +22,7 @@ describe("viewer sessions", () => {
     service.ahead = 0
   })
   const mint = (input: object = {}) => service.call<{ token: string; expires_at: string }>("viewer_sessions.create", input)
-  /** The claims without the membership of the maker. */
+  /** Returns the claims without the creator's membership. */
   const verify = async (token: string) => {
     const { member: _, ...claims } = { member: undefined, ...(await service.get(ViewerSessions).verify(token)) }
     return claims

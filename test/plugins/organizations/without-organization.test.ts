@@ -1,4 +1,4 @@
-// A signed-in person who belongs to no organization: the own account works, everything else names the remedy.
+// A signed-in person without an organization: the own account works, and other calls name the remedy.
 import { expect } from "chai"
 import { io } from "socket.io-client"
 import { Store, UnitsOfWork } from "#core"

@@ -1,4 +1,4 @@
-// Which addresses are out of bounds, however they are written, and that nothing is opened to them.
+// Forbidden addresses in every notation. No connection to them is opened.
 import { expect } from "chai"
 import fc from "fast-check"
 import { isAllowed, parseHostRule, refusedRange } from "../../../plugins/platform/outgoing-http/address-policy.ts"
@@ -58,7 +58,7 @@ describe("outgoing http: addresses", () => {
   })
 
   it("checks the very answer it connects to, so a name that changes its mind gains nothing", async () => {
-    // Global unicast by its range, and not given to anyone.
+    // Global unicast by its range, but unassigned.
     let requestCount = 0
     const client = createOutgoingHttp(
       outgoing(),

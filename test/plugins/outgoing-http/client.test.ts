@@ -1,4 +1,4 @@
-// The client against real peers: redirects, credentials, bounds, deadlines, and what may not be sent.
+// The client with real peers: redirects, credentials, bounds, deadlines, and refused requests.
 
 import { brotliCompressSync, gzipSync } from "node:zlib"
 import { expect } from "chai"

@@ -1,4 +1,4 @@
-// Hosts that do not answer: their calls are paused, and everybody can see it. Connections belong to an organization.
+// Silent hosts: their calls are paused, and the pause is visible to all. Connections belong to an organization.
 import { expect } from "chai"
 import { OutgoingHttp, type OutgoingRequest } from "#core"
 import { type TestHost, testHost } from "#core/testing"
@@ -35,14 +35,14 @@ describe("calls to a host that does not answer", () => {
     const text = await (await fetch(`${host.url}/metrics`)).text()
     return text.split("\n").find((line) => line.startsWith(`${name}{`) && line.includes(host.organization.id))
   }
-  /** Storage may be called slow once after the clock was moved. */
+  /** Storage may be reported as slow once after a move of the clock. */
   const readiness = () =>
     until("a ready service", async () => {
       const answer = await fetch(`${host.url}/readyz`)
       const body = await answer.json()
       return answer.status === 200 && body
     })
-  /** Until no call is refused any more. */
+  /** Waits until no call is refused any more. */
   const recover = async () => {
     isSilent = false
     host.clock.move(400_000)

@@ -1,4 +1,4 @@
-// The copy's typed columns are those that page events have, and rows become lines of them without loss.
+// The copy's typed columns equal those of page events, and rows become lines without loss.
 import { expect } from "chai"
 import type { Segment } from "../../../plugins/pages/page-analytics/collections.ts"
 import { rowColumns } from "../../../plugins/pages/page-analytics/event-columns.ts"

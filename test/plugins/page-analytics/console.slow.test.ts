@@ -1,4 +1,4 @@
-// The screens of analytics in Chromium: pictures of what visitors did, the SQL behind each, and questions of one's own.
+// The screens of analytics in Chromium: pictures of visitors' actions, their SQL, and custom queries.
 import { expect } from "chai"
 import { untilProcess as until } from "../../waiting.ts"
 import { pluginSettings } from "../buckets/stores.ts"

@@ -1,5 +1,4 @@
-// What holds where the list of functions would not: the engine's own lock, the process's limits, and that a process
-// belongs to one organization.
+// Protection behind the list of functions: the engine's own lock, the process's limits, and one organization per process.
 import { spawn } from "node:child_process"
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { getCompileCacheDir } from "node:module"
@@ -141,7 +140,7 @@ describe("containment of analytics queries", () => {
     try {
       process.kill(query.pid ?? 0, "SIGSTOP")
       const pending = query.run({ ...task, sql: "SELECT 1" })
-      // Fires after a timer of the same length that was set before.
+      // Fires after an earlier timer of the same length.
       await new Promise((resolve) => setTimeout(resolve, own.deadlineMs))
       own.deadlineMs = limits.deadlineMs
       process.kill(query.pid ?? 0, "SIGCONT")
@@ -251,7 +250,7 @@ describe("containment of analytics queries", () => {
   })
 })
 
-/** Processor time of a process in hundredths of a second, in the kernel's own count. */
+/** Returns the processor time of a process in the kernel's ticks of a hundredth of a second. */
 function processorTicks(pid: number): number {
   const fields = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1]?.split(" ") ?? []
   return Number(fields[11]) + Number(fields[12])

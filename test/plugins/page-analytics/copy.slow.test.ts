@@ -1,4 +1,4 @@
-// The columnar copy: what is committed is in it within seconds, once, and goes when its row goes.
+// The columnar copy contains each committed row once within seconds, and removes deleted rows.
 import { existsSync, readdirSync } from "node:fs"
 import { join } from "node:path"
 import { expect } from "chai"
@@ -10,7 +10,7 @@ import { untilProcess as until } from "../../waiting.ts"
 import { collectionNamed } from "../collection-named.ts"
 import { AnalyticsHost, event } from "./host.ts"
 
-/** Far longer than a query on a busy machine needs to open what was replaced after it began. */
+/** Much longer than a query on a busy machine needs to open files replaced after its start. */
 const keepMs = 120_000
 
 describe("page analytics copy", () => {
@@ -156,7 +156,7 @@ describe("page analytics copy", () => {
     const store = service.host.get(Store)
     const organization = service.organization.id
     const [segment] = await store.open(collectionNamed<{ rows: number }>(service.host, "page_analytics_segments"), organization).find({})
-    // A segment that lost its rows, as the manifest tells it.
+    // A segment that lost its rows, according to the manifest.
     await store.commit({
       id: "a1",
       writes: [
@@ -182,7 +182,7 @@ describe("page analytics copy", () => {
   it("is sealed by one node at a time: the one that holds the lease", async () => {
     const { host } = await AnalyticsHost.start()
     const leases = host.get(Leases)
-    // Nothing is copied here, so that nobody else asks for the lease.
+    // This organization has no copy, so no other node claims the lease.
     expect(await leases.claim("page-analytics:sealer", 15_000)).to.equal(true)
     const other = createLeases({ store: host.get(Store), clock: host.get(Clock), ids: host.get(Ids), holder: "another node" })
     expect(await other.claim("page-analytics:sealer", 15_000)).to.equal(false)

@@ -1,5 +1,5 @@
-// Every hostile query, run unguarded first until it has shown that it does harm; those that grow or hang in a process of
-// their own, all of them in the soak and every third here.
+// Every hostile query, first run unguarded as proof of its harm. Growing and hanging queries use their own process: all in the
+// soak, every third here.
 import { isSoak } from "../../tier.ts"
 import { hostileQueries } from "./corpus/hostile-queries.ts"
 import { hostileQuerySuite, takesProcess } from "./corpus/suite.ts"

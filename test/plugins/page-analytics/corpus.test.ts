@@ -1,5 +1,5 @@
-// The hostile queries that tell, change, write or call, a ninth of them. The slow tier has all, with those that
-// grow or hang, a process each, and the proof that they do harm where nothing guards the engine.
+// A ninth of the hostile queries that disclose, change, write or call. The slow tier has all of them, and growing or hanging
+// queries in their own processes, with the proof of harm on an unguarded engine.
 import { expect } from "chai"
 import { thirdOf } from "../../tier.ts"
 import { hostileQueries } from "./corpus/hostile-queries.ts"

@@ -1,4 +1,4 @@
-// Files of the copy that an earlier version wrote, before some of today's columns were there.
+// Files of the copy from an earlier version with fewer columns.
 import { renameSync } from "node:fs"
 import { join } from "node:path"
 import { DuckDBInstance } from "@duckdb/node-api"

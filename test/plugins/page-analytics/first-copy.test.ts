@@ -1,4 +1,4 @@
-// Answers from before the first events of an organization are copied.
+// Answers before the first events of an organization are copied.
 import { expect } from "chai"
 import { AnalyticsHost, event } from "./host.ts"
 
@@ -12,7 +12,7 @@ describe("page analytics before the first copy", () => {
   it("answers as_of null with a note in queries, the status and reports, since events may wait to be copied", async () => {
     const query = "SELECT count(*) FROM events"
     const noted = new Set<number>()
-    // A pass may copy the events of one organization before it is asked. The next organization is asked then.
+    // A pass may copy an organization's events before the query. Then the test tries the next organization.
     for (let tries = 0; noted.size < 3 && tries < 20; tries++) {
       const fresh = await service.another()
       const input = { title: "Offer", variants: [{ key: "control", html: "<h1>Offer</h1>" }] }

@@ -1,4 +1,4 @@
-// The copy of many events: they are read and sealed while the service serves others.
+// A copy of many events: they are read and sealed while the service serves others.
 import { expect } from "chai"
 import { expectShortTurn, printLongestTurns, repeatedLongestTurn } from "../../longest-turn.ts"
 import { AnalyticsHost, event } from "./host.ts"
@@ -8,7 +8,7 @@ const [total, batch] = [60_000, 5_000]
 describe("a copy of 60,000 events", () => {
   let analytics: AnalyticsHost
   before(async () => {
-    // One pass meets as many events as it can.
+    // One pass finds as many events as possible.
     analytics = await AnalyticsHost.start({ seal_every_ms: 5_000 })
   })
   after(() => analytics.stop())

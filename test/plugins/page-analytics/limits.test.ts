@@ -1,4 +1,4 @@
-// What a query may take: its time, its memory, its process and its place in the line, as the asker is told.
+// Limits of a query, as reported to the caller: its time, its memory, its process and its place in the queue.
 import { readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { expect } from "chai"
@@ -24,7 +24,7 @@ describe("page analytics: limits of queries", () => {
   })
   after(() => service.stop())
 
-  /** Processes that this one started to answer queries, with the time of the processor that each has had, in ticks. */
+  /** Returns the query processes of this process, with their processor time in ticks. */
   const processes = () =>
     readdirSync("/proc")
       .filter((pid) => /^\d+$/.test(pid))
@@ -44,7 +44,7 @@ describe("page analytics: limits of queries", () => {
   it("end at their deadline, and are refused where they find no place in the line", async () => {
     const narrow = await AnalyticsHost.start({ deadline_ms: 100, threads: 1, ready_processes: 1, concurrency: 1, max_waiting: 1 })
     try {
-      // So many that some find no place, though a busy machine may have others come when the first have ended.
+      // Enough queries to exceed the queue, although on a busy machine later queries may find free places.
       const answers = await Promise.all(Array(8).fill(endless).map(asker(narrow)))
       const late = "504 deadline_exceeded query_timeout"
       expect(new Set(answers)).to.deep.equal(new Set(["429 resource_exhausted too_many_queries", late]))

@@ -1,5 +1,5 @@
-// Files of the copy that are gone, as after a restore of the store alone: the copy is made again by itself, and nobody is
-// told where it was kept.
+// Missing files of the copy, as after a restore of the store alone. The copy is rebuilt automatically, and no answer reveals its
+// location.
 import { readdirSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { expect } from "chai"
@@ -30,7 +30,7 @@ describe("page analytics: files that are gone", () => {
     return new CopyStore({ store, works, clock, files }, organization.id)
   }
 
-  /** Asks until there is an answer; returns what was answered before. */
+  /** Queries until an answer arrives. Returns the earlier answers. */
   async function answered(by: AnalyticsHost, rows: number): Promise<Answer[]> {
     const before: Answer[] = []
     await until(async () => {

@@ -1,4 +1,4 @@
-// The same copy from rows that MongoDB keeps: read in order, deletions and late rows followed, made again.
+// The same copy of rows in MongoDB: read in order, updated after deletions and late rows, and rebuilt.
 import { expect } from "chai"
 import { lendDatabaseToFile, mongoAvailable } from "../../mongodb-server.ts"
 import { until } from "../../waiting.ts"

@@ -1,4 +1,4 @@
-// The copy as another engine reads it: by the query of docs/pages.md, in a DuckDB that knows nothing of the service.
+// The copy for other engines: read by the query of docs/pages.md in an independent DuckDB.
 import { readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { type DuckDBConnection, DuckDBInstance } from "@duckdb/node-api"

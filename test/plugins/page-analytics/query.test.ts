@@ -1,4 +1,4 @@
-// Asking: what comes back in which form, what is refused in whose words, and who may ask.
+// Queries: the form of answers, messages of refusals, and permissions.
 
 import { expect } from "chai"
 import { type AppError, CacheInvalidation, UnitsOfWork } from "#core"
@@ -274,7 +274,7 @@ describe("page analytics query", () => {
       "SELECT DISTINCT function_name FROM duckdb_functions() WHERE function_type IN ('scalar', 'aggregate', 'macro')",
     )
     const names = new Set(functions.getRows().map(([name]) => name))
-    // Forms of the grammar, and table functions that may also stand in SELECT.
+    // Forms of the grammar, and table functions allowed in SELECT.
     const grammar = [
       "coalesce",
       "if",
@@ -346,7 +346,7 @@ describe("page analytics query", () => {
     )
     const ask = () => host.api("POST", "/v1/page-analytics/query", { query: "SELECT 1" }, { key: text })
     expect((await ask()).status).to.equal(200)
-    // As it was when the call was let in: what happens in between counts.
+    // Authenticated before the change: later changes also count.
     const credentials = { bearer: text, organization: undefined, surface: "rest", requestId: "r", log: host.runtime.log } as const
     const caller = requireOrganization(await host.get(Authenticator).authenticate(credentials), "a query")
     const analytics = host.get(PageAnalytics)

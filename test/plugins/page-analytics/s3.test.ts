@@ -1,4 +1,4 @@
-// The copy in a bucket of S3: partitions that any engine reads, fetched by a node that lacks them, whole or not at all.
+// The copy in an S3 bucket: partitions readable by any engine, fetched completely by a node that lacks them.
 import { existsSync, readdirSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { DuckDBInstance } from "@duckdb/node-api"

@@ -1,4 +1,4 @@
-// The process that seals rows: replaced before it grows too large, without a task that fails.
+// The sealing process: replaced before it grows too large, without a failed task.
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -12,7 +12,7 @@ describe("process that seals page events", () => {
   })
   after(() => rmSync(folder, { recursive: true, force: true }))
 
-  /** Ids of the processes that sealed one segment each. */
+  /** Returns the ids of processes that each sealed one segment. */
   async function processesOf(options: SegmentEngineOptions, tasks: number): Promise<number[]> {
     const engine = new SegmentEngine(options)
     const counts: number[] = []

@@ -1,5 +1,5 @@
-// Answers that can be repeated: the same query with the snapshot of an answer has the same rows, also after more was sealed
-// and merged; and where it cannot, a reason says so. Saved reports keep their snapshot.
+// Repeatable answers. The same query with an answer's snapshot returns the same rows, also after further sealing and merging.
+// Otherwise a reason explains the refusal. Saved reports keep their snapshot.
 import { expect } from "chai"
 import { Store, UnitsOfWork } from "#core"
 import { lendDatabaseToFile, mongoAvailable } from "../../mongodb-server.ts"
@@ -25,7 +25,7 @@ function repeatedAnswers(title: string, env: () => Promise<Record<string, string
   run(title, () => {
     const clock = new ShiftedClock()
     let analytics: AnalyticsHost
-    /** Its files were merged since. */
+    /** Its files have been merged since. */
     let first: Repeatable
     before(async () => {
       analytics = await AnalyticsHost.start({ keep_replaced_ms: 0, check_every_ms: 1_000, max_reports: 3 }, {}, { clock, env: await env() })
@@ -42,7 +42,7 @@ function repeatedAnswers(title: string, env: () => Promise<Record<string, string
           analytics.organization.id,
         )
         .find(filter as never)
-    /** In segments of their own, of which eight are merged. */
+    /** In separate segments; eight are merged. */
     const sealMany = async () => {
       for (let attempt = 0; attempt < 9; attempt++) {
         await analytics.write([event("pageview", { session_id: `more-${attempt}` })])
@@ -103,7 +103,7 @@ function repeatedAnswers(title: string, env: () => Promise<Record<string, string
       })
       expect([saved.status, saved.body.slug, saved.body.snapshot]).to.deep.equal([200, "events-by-kind", first.snapshot])
       clock.step(8 * dayMs)
-      // Files that are replaced go at once here: what is asked while a day that is over is merged may miss them.
+      // Replaced files are deleted at once here, so queries during the merge of a past day may miss them.
       await until("the merges of what is over", async () => {
         const live = await segments({ replaced_at: null })
         return live.length === new Set(live.map(({ day }) => day)).size

@@ -1,4 +1,4 @@
-// From a browser's batch to an answer in SQL: what page events wrote is what analytics count, and whether they are on.
+// From a browser's batch to an answer in SQL: analytics count the stored page events. Also the `enabled` state.
 import { expect } from "chai"
 import { testHost } from "#core/testing"
 import { runningMs } from "../../slowness.ts"
@@ -60,13 +60,13 @@ describe("page analytics of real visits", () => {
     // Between two milestones, and below the first.
     await visit([{ events: [view(), milestone(25)], depth: 28 }])
     await visit([{ events: [view()], depth: 15 }])
-    // Told when the page was left, with no event; a batch that comes again takes nothing back.
+    // Sent on leaving the page, without an event. A repeated batch reverts nothing.
     await visit([
       { events: [repeated], depth: 0 },
       { clicks: [], events: [milestone(50)], depth: 63 },
       { events: [repeated], depth: 5 },
     ])
-    // By milestones alone, and by nothing.
+    // With milestones only, and without any depth.
     await visit([{ events: [view(), milestone(75)] }])
     await visit([{ events: [view()] }])
     await service.caughtUp()

@@ -1,5 +1,5 @@
-// The beacon in a real browser where things are not as they should be: requests that fail, a visitor who asks not to be
-// followed, a page that breaks what it relies on.
+// The beacon in a real browser under difficult conditions: failing requests, a visitor who refuses tracking, and a page that
+// breaks its dependencies.
 import { expect } from "chai"
 import { until } from "../../waiting.ts"
 import { pluginSettings } from "../buckets/stores.ts"
@@ -23,7 +23,7 @@ describe("the beacon in a browser", () => {
   })
   const whenStored = (event: string) => until(async () => (await loop.rows({ artifact_id: page.id, event }))[0])
   const hidden = "Object.defineProperty(document,'visibilityState',{value:'hidden'});document.dispatchEvent(new Event('visibilitychange'))"
-  /** A visit to the page, after this was run in it. */
+  /** Visits the page after running this script in it. */
   const visit = async (prepared: string, run: (tab: Page) => Promise<unknown>) => {
     const { page: tab, context, faults } = await browser.visitor()
     await context.addInitScript(prepared)

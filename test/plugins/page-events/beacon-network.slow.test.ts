@@ -1,5 +1,5 @@
-// The beacon where requests fail, and where what happens on a page is done by scripts, by nobody, or elsewhere than a
-// simple page has it. One visit each, with many assertions: a browser costs seconds.
+// The beacon with failing requests, and on pages with scripted, absent or unusual activity. One visit per case with many
+// assertions: a browser costs seconds.
 import { expect } from "chai"
 import { ShiftedClock } from "../../shifted-clock.ts"
 import { untilProcess as until } from "../../waiting.ts"
@@ -39,7 +39,7 @@ describe("the beacon on a bad network, and on pages that do things by themselves
     if (prepared) await visitor.context.addInitScript(prepared)
     return visitor
   }
-  /** What was done until now is stored: a button of the page is clicked last. */
+  /** Clicks a marker button last, so all earlier actions are stored. */
   const reportVisit = async (page: Published, tab: Page) => {
     const marks = async () => (await of(page, "cta_click")).filter(({ element }) => element === "marker").length
     const before = await marks()
@@ -63,7 +63,7 @@ describe("the beacon on a bad network, and on pages that do things by themselves
       if (kind === undefined) return route.continue()
       failed.push(kind)
       if (kind === "reset") return route.abort("connectionreset")
-      // The service took it, and its answer did not come.
+      // The service received it, but its answer was lost.
       if (kind === "lost") await route.fetch()
       return kind === "lost" ? route.abort("connectionreset") : route.fulfill({ status: Number(kind), body: "" })
     })
@@ -73,7 +73,7 @@ describe("the beacon on a bad network, and on pages that do things by themselves
     await inRow(tab, async () => {
       for (let n = 0; n < 3; n++) await tab.mouse.click(500, 300)
     })
-    // Each look away is a try.
+    // Each time the page is hidden is a try.
     for (let n = 1; n <= failures.length; n++) {
       await tab.evaluate(hidden)
       await until(() => failed.length >= n)
@@ -83,7 +83,7 @@ describe("the beacon on a bad network, and on pages that do things by themselves
     await tab.mouse.wheel(0, 10_000)
     await until(() => tab.evaluate<boolean>("scrollY + innerHeight >= document.documentElement.scrollHeight"))
     failing = false
-    // Back on the network: at once, though it had decided to wait.
+    // Back online: sent at once, in spite of the planned delay.
     await tab.evaluate("dispatchEvent(new Event('online'))")
     const depths = async () => (await of(page, "scroll_milestone")).map((row) => row["scroll_depth"])
     await until("all of the scrolling", async () => (await depths()).includes(100))
@@ -168,7 +168,7 @@ describe("the beacon on a bad network, and on pages that do things by themselves
     await until(async () => (await of(views, "pageview")).length === 3 && (await of(views, "section_view")).length === 3)
     expect((await of(views, "pageview")).map(({ view }) => view).sort()).to.deep.equal(["", "pricing", "pricing"])
 
-    // Saved from a browser and published again: the second tag tells nothing.
+    // Saved from a browser and published again: the second tag sends nothing.
     const saved = (await tab.content()).replace(/^<!doctype html>/i, "")
     const copy = await publish(saved)
     const before = (await of(views, "pageview")).length

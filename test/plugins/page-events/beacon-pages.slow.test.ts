@@ -1,5 +1,5 @@
-// What the beacon tells of pages as people write them: without a doctype, growing while they load, with sections taller
-// than the window, and with forms that are not the page's, that its script sends, or whose fields are named as theirs are.
+// The beacon on real-world pages: without a doctype, growing while loading, with sections taller than the window, and with
+// foreign forms, scripted forms or confusing field names.
 import { expect } from "chai"
 import { ShiftedClock } from "../../shifted-clock.ts"
 import { untilProcess as until } from "../../waiting.ts"
@@ -39,7 +39,7 @@ describe("the beacon on pages as they are", () => {
       const rows = await of(page, event)
       return rows.length > 0 && rows
     })
-  /** Somebody new opens the page; what the tab throws fails the test. */
+  /** Opens the page as a new visitor. Errors of the tab fail the test. */
   const visit = async (page: Published, run: (tab: Page) => Promise<unknown>, query = "") => {
     const { page: tab, context, faults } = await browser.visitor({ userAgent: someone()["user-agent"] })
     await tab.goto(loop.host.url + page.path + query)
@@ -47,14 +47,14 @@ describe("the beacon on pages as they are", () => {
     await context.close()
     expect(faults).to.deep.equal([])
   }
-  /** All that was seen and done until now is stored. */
+  /** Waits until all earlier actions are stored. */
   const clickAndRead = async (page: Published, tab: Page) => {
     const before = (await of(page, "cta_click")).filter(({ element }) => element === "marker").length
     await tab.click("[data-cta=marker]")
     await tab.evaluate(hide)
     await until(async () => (await of(page, "cta_click")).filter(({ element }) => element === "marker").length > before)
   }
-  /** Resolves when it is stored that so much of the page was seen. */
+  /** Resolves when this depth of the page is stored. */
   const depthTold = (tab: Page, depth: number) => {
     const says = (body: string | null) => (JSON.parse(body ?? "{}") as { depth?: number }).depth === depth
     return tab.waitForResponse((response) => response.request().method() === "POST" && says(response.request().postData()))
@@ -171,7 +171,7 @@ describe("the beacon on pages as they are", () => {
     const page = await publish(`<!doctype html>${Object.values(kinds).join("")}${marker}${cancelling}`)
     await capture(page)
     await visit(page, async (tab) => {
-      // What is sent leaves the page where it is.
+      // Form submissions leave the page open.
       await tab.route(
         (url) => !url.pathname.startsWith("/v1/"),
         (route) => route.fetch({ maxRedirects: 0 }).then(() => route.fulfill({ status: 204 })),
@@ -183,7 +183,7 @@ describe("the beacon on pages as they are", () => {
       await clickAndRead(page, tab)
     })
     const leads = async () => (await of(page, "lead")).map((row) => row["form"]).sort()
-    // The nameless one is of the form that is left alone: it says nothing of itself, and was sent to the page all the same.
+    // The nameless form is the excluded one: it sends no events, but was still submitted to the page.
     expect(await until(async () => (await leads()).length >= 4 && leads())).to.deep.equal(["", "named", "own", "quiet"])
     const started = (await of(page, "form_start")).map((row) => row["form"]).sort()
     expect(started, "the forms that are the page's").to.deep.equal(["cancelled", "late", "named", "other", "own", "quiet"])

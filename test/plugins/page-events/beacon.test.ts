@@ -1,4 +1,4 @@
-// What browsers are given: small, current, cacheable, and silent about people.
+// The scripts for browsers: small, current, cacheable, and free of personal data.
 import { readFileSync } from "node:fs"
 import { gzipSync } from "node:zlib"
 import { expect } from "chai"
@@ -19,7 +19,7 @@ describe("the beacon", () => {
   })
   after(() => loop.host.stop())
 
-  // 2 KB would do without what keeps events over a bad network and over a reload.
+  // 2 KB would suffice without retries over a bad network and over a reload.
   it("is smaller than 2.5 KB, packed, before web vitals", () => {
     expect(gzipSync(beacon).length).to.be.below(2_560)
     expect(vitalsVersion).to.match(/./)

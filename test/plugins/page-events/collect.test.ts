@@ -1,5 +1,4 @@
-// What the service makes of page events that are sent to it: verdicts one by one, rows, and the walls around the shared
-// dataset.
+// Received page events: individual verdicts, rows, and the walls around the shared dataset.
 import { readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { expect } from "chai"
@@ -252,7 +251,7 @@ describe("page events", () => {
       const answer = await loop.send(url, page, none, bot)
       expect([answer.status, answer.body.code, answer.body.details?.reason]).to.deep.equal([403, "permission_denied", "bot"])
     }
-    // Into one entry a minute, and a minute may end between the requests.
+    // Folded into one entry per minute, and a minute may end between the requests.
     const folded = await until(async () => {
       const entries = (await loop.executions(slug)).filter((execution) => execution["cause"] === "bot")
       return entries.reduce((sum, { count }) => sum + Number(count), 0) === 6 && entries

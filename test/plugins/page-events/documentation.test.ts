@@ -1,4 +1,4 @@
-// docs/pages.md holds: its page is published, its batch sent, its queries asked, its statuses given.
+// docs/pages.md is correct: publishes its page, sends its batch, runs its queries, checks its statuses.
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import { expect } from "chai"

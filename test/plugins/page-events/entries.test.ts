@@ -1,4 +1,4 @@
-// What the execution log tells of page events: the entry of each says what its row says, and what was answered.
+// Page events in the execution log: each entry agrees with its row and its answer.
 import { expect } from "chai"
 import { until } from "../../waiting.ts"
 import { type Answer, desktopChrome, event, iphoneInstagram, Loop, type Published, someone } from "./loop.ts"

@@ -1,4 +1,4 @@
-// Every way in which a page sends its form in a real browser: what the service keeps and what page events say agree.
+// Every way a page can send its form in a real browser: the stored submissions agree with the page events.
 import { expect } from "chai"
 import { ShiftedClock } from "../../shifted-clock.ts"
 import { untilProcess as until } from "../../waiting.ts"
@@ -12,7 +12,7 @@ const fetched = (body: string, headers = "{}") =>
   `fetch(form.action, { method: "POST", headers: ${headers}, body: ${body} }).then(() => { document.title = "sent" })`
 const plain = "<form method=post action=$><input name=email><button>Send</button></form>"
 
-/** Sends the form with this address, and waits until it was. */
+/** Sends the form with this address, and waits for the submission. */
 type Send = (tab: Page, email: string) => Promise<unknown>
 
 const thanked = (tab: Page) => tab.waitForURL(/#thank-you$/)
@@ -112,7 +112,7 @@ describe("leads of a page in a real browser", () => {
       expect(await leads(), way).to.have.length(++sentCount)
       expect((await leads()).sort(), way).to.deep.equal((await rows()).sort())
     }
-    // The beacon sees open shadow trees, and no frames.
+    // The beacon sees open shadow trees, but no frames.
     const formStarts = async (way: string) => (await loop.rows({ artifact_id: pages.get(way)?.id ?? "", event: "form_start" }))[0]
     expect(await formStarts("a form in a shadow tree")).to.include({ form: "form", field: "email" })
     const [lead] = await loop.rows({ artifact_id: pages.get("a form in a shadow tree")?.id ?? "", event: "lead" })
@@ -122,7 +122,7 @@ describe("leads of a page in a real browser", () => {
     expect(await formStarts("a form in a frame")).to.equal(undefined)
     const refused = await published(form)
     await visit(refused, async (tab) => {
-      // A browser takes this for an address, and the pipeline's schema does not.
+      // Browsers accept this address, but the pipeline's schema does not.
       await clicked(tab, "ada@localhost")
       await tab.waitForSelector("h1")
       expect(await tab.textContent("h1")).to.equal("This could not be sent")

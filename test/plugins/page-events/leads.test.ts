@@ -1,5 +1,4 @@
-// Leads as page events have them: one for each submission that the page's pipeline accepted, from every sender, and none
-// for what it refused.
+// Leads in page events: one per accepted submission from any sender, and none for refused submissions.
 import { expect } from "chai"
 import { ShiftedClock } from "../../shifted-clock.ts"
 import { until } from "../../waiting.ts"
@@ -53,7 +52,7 @@ describe("leads of a page", () => {
     return { inbound: inbound_url, pipeline: slug }
   }
 
-  /** Someone who opens the page and begins its form. */
+  /** A visitor who opens the page and starts its form. */
   async function visit(of = page, query = "", headers: Record<string, string> = someone()): Promise<Visit> {
     const text = await (await fetch(loop.host.url + of.path + query, { headers })).text()
     const fields = [...text.matchAll(/<input type="hidden" name="([^"]+)" value="([^"]*)">/g)].map(
@@ -85,7 +84,7 @@ describe("leads of a page", () => {
   const leadsOf = async (session: string) => (await leads()).filter((row) => row["session_id"] === session)
   const leadRows = async () =>
     (await loop.call<{ rows: { values: Values }[] }>("GET", "/v1/datasets/leads/rows?limit=200")).rows.map(({ values }) => values)
-  /** Rows of a session when it is over, told by the next row of its kind. */
+  /** Returns the rows of ended sessions. A later row of the same kind marks their end. */
   const ended = async (sessions: readonly string[]) => {
     clock.ahead += 31 * minute
     await until(async () => {
@@ -147,7 +146,7 @@ describe("leads of a page", () => {
       400,
     )
     await refused((visitor) => post(loop.host.url + page.path, multipart(visitor, "no address"), visitor.headers), 400)
-    // Accepted, and dropped by the transform: a trap for programs, say.
+    // Accepted, but dropped by the transform, such as a trap for programs.
     await refused(
       (visitor) => post(loop.host.url + page.path, JSON.stringify({ email: "dropped@acme.test" }), { ...visitor.headers, ...json }),
       200,
@@ -260,7 +259,7 @@ describe("leads of a page", () => {
     await ways["a form"]?.(visitor, "late@acme.test")
     expect(await loop.rowOf(click)).to.include({ session_id })
     expect(await leadsOf(visitor.session)).to.have.length(1)
-    // What was derived when it seemed to be over is taken back, and not said again.
+    // Rows derived at the supposed end are removed and not written again.
     const of = async (kind: string) => (await loop.rows({ event: kind })).filter((row) => row["session_id"] === session_id)
     expect([await of("form_abandon"), await of("scroll_bail")]).to.deep.equal([[], []])
     const other = await visit()

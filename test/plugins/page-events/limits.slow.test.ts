@@ -1,5 +1,5 @@
-// Limits on what one address, and one organization's pages, may send: refused whole, counted in one entry, and sent again
-// by the beacon when it may.
+// Rate limits per address and per organization's pages: refused as a whole, counted in one entry, and sent again later by the
+// beacon.
 import { expect } from "chai"
 import { ShiftedClock } from "../../shifted-clock.ts"
 import { untilProcess as until } from "../../waiting.ts"
@@ -9,7 +9,7 @@ import { event, Loop, someone } from "./loop.ts"
 
 const minute = 60_000
 
-/** So slow that nothing is refilled while a busy machine sends, or a browser starts. */
+/** So slow that no quota refills while a busy machine sends or a browser starts. */
 class SlowClock extends ShiftedClock {
   readonly #wall = Date.now()
   readonly #measured = performance.now()

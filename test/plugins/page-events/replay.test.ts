@@ -1,4 +1,4 @@
-// Replaying page events, and the receipts that vouch for it.
+// Replays of page events, and their receipts.
 import { expect } from "chai"
 import { Store } from "#core"
 import { collectionNamed } from "../collection-named.ts"
@@ -65,7 +65,7 @@ describe("replays of page events", () => {
 
   it("give none while the dataset takes no rows, and their entry failed and says why", async () => {
     const [id] = await sendEvents(event("pageview"))
-    // As one that was archived before that was refused; it can be made active again.
+    // Archived before archiving was refused; it can be reactivated.
     const { id: dataset } = await loop.call<{ id: string }>("GET", "/v1/datasets/page-events")
     const archived = { collection: collectionNamed(loop.host, "datasets"), organization: loop.host.organization.id, id: dataset }
     await loop.host
@@ -119,7 +119,7 @@ describe("replays of page events", () => {
     const [id] = await sendEvents(view)
     const store = loop.host.get(Store)
     const commit = store.commit.bind(store)
-    // Someone deletes the row between its commit and the look at it.
+    // Deletes the row between its commit and the check.
     store.commit = async (commitInput) => {
       const result = await commit(commitInput)
       const row = commitInput.writes.find((write) => write.kind === "newest_wins")

@@ -1,4 +1,4 @@
-// Sessions of visitors, and the friction that follows from what they did: clicks in rage, bails and forms left.
+// Sessions of visitors, and derived friction: rage clicks, bails and abandoned forms.
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -111,7 +111,7 @@ describe("a visitor's page events", () => {
   describe("in requests that overtake each other", () => {
     type At = readonly [at: number, x?: number]
     const signal = ([at, x = 10]: At) => [at, x, 10, `at-${x}`]
-    /** Rage of one visitor who sends these batches of clicks, in this order. */
+    /** Returns rage clicks of one visitor who sends these batches of clicks in this order. */
     const rageOf = async (batches: readonly (readonly At[])[], send: (requests: (() => Promise<unknown>)[]) => Promise<unknown>) => {
       const headers = someone()
       const view = event("pageview")
@@ -273,7 +273,7 @@ describe("a visitor's page events", () => {
   it("are judged at a session's end over all of its pages: what was done on one was done", async () => {
     const other = await loop.publish()
     const otherUrl = (await loop.pipeline(other)).inbound_url
-    /** First the one page, and a minute later the other. */
+    /** First one page, and a minute later the other. */
     const visit = async (first: { events?: object[] } & Record<string, unknown>, second: object) => {
       const headers = someone()
       const view = event("pageview")
@@ -338,7 +338,7 @@ describe("sessions", () => {
       await loop.send(inbound_url, page, { event: "pageview", event_id: "before-the-end" })
       const store = loop.host.get(Store)
       const commit = store.commit.bind(store)
-      // The job that ends the session is a moment faster than what the visitor does next.
+      // The job that ends the session is slightly faster than the visitor's next action.
       store.commit = async (commitInput) => {
         const session = commitInput.writes.find((write) => write.kind === "update" && write.collection.name === "page_sessions")
         if (session?.kind === "update") {

@@ -1,5 +1,4 @@
-// The session that a page is shown in: its envelope names it, so that what a form captures and what the beacon tells can
-// be brought together.
+// The session in a page's envelope connects submitted forms with the beacon's events.
 import { expect } from "chai"
 import { ShiftedClock } from "../../shifted-clock.ts"
 import { desktopChrome, event, Loop, type Published } from "./loop.ts"

@@ -1,4 +1,4 @@
-// The variant that a visitor was shown stays what is said of them, in events and in leads, when the page has it no more.
+// The variant shown to a visitor stays in events and leads, even after its removal from the page.
 import { expect } from "chai"
 import { ShiftedClock } from "../../shifted-clock.ts"
 import { desktopChrome, event, Loop, type Published } from "./loop.ts"
@@ -11,7 +11,7 @@ interface Told {
 
 interface Seen {
   readonly headers: Record<string, string>
-  /** The envelope of the beacon, and the fields that were put into the form. */
+  /** The beacon's envelope, and the form's inserted fields. */
   readonly told: Told
   readonly fields: URLSearchParams
 }
@@ -41,7 +41,7 @@ describe("the variant that a visitor was shown", () => {
   })
   after(() => loop.host.stop())
 
-  /** Somebody new who is shown `bold`. */
+  /** Returns a new visitor with the variant `bold`. */
   const openBold = async (more: Record<string, string> = {}): Promise<Seen> => {
     for (;;) {
       const headers = { "user-agent": `${desktopChrome} Shown/${++agents}`, ...more }
@@ -60,7 +60,7 @@ describe("the variant that a visitor was shown", () => {
     expect((await loop.send(url, page, { _envelope: sessionData, events: [start] }, headers)).status).to.equal(200)
     return (await loop.rowOf(start))?.["variant"]
   }
-  /** What the lead's row says, all of it. */
+  /** Returns the whole row of the lead. */
   const leadOf = async ({ fields, headers }: Pick<Seen, "fields" | "headers">, as: "form" | "json" = "form") => {
     const email = `visitor-${++agents}@example.com`
     const all = { ...Object.fromEntries(fields), email }

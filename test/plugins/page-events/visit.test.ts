@@ -1,5 +1,5 @@
-// The whole loop in a real browser: every kind of event by doing it, friction that follows from it, a lead with and
-// without scripts, and the live updates that a team sees meanwhile.
+// The whole loop in a real browser: every kind of event by its action, the derived friction, a lead with and without scripts, and
+// the team's live updates.
 import { expect } from "chai"
 import { io, type Socket } from "socket.io-client"
 import { ShiftedClock } from "../../shifted-clock.ts"
@@ -59,7 +59,7 @@ describe("visits in a real browser", () => {
     const { page: tab, context, faults } = await browser.visitor()
     const refused: string[] = []
     tab.on("response", (answer) => {
-      // What is answered 429 or 5xx is sent again.
+      // Requests answered 429 or 5xx are repeated.
       const isRefused = answer.status() >= 400 && answer.status() < 429
       if (isRefused && answer.url().includes("/v1/inbound/"))
         refused.push(`${answer.status()} to ${answer.request().headers()["user-agent"]}`)
@@ -137,7 +137,7 @@ describe("visits in a real browser", () => {
     expect(of("video_play")[0]).to.deep.include({ video: "film" })
     expect(of("rage_click")).to.have.length(1)
     expect(of("rage_click")[0]).to.deep.include({ element: "dead", click_count: 5, event_id: `${session as string}:rage_click:1` })
-    // Which of them a browser measures, and how well, is the machine's.
+    // The measured vitals and their values depend on the machine.
     const vitals = of("web_vital")
     expect(vitals.map((row) => row["vital_name"])).to.include("CLS")
     for (const { vital_rating } of vitals) expect(vital_rating).to.be.oneOf(["good", "needs-improvement", "poor"])
@@ -189,7 +189,7 @@ describe("visits in a real browser", () => {
       return rows.length > 0 && rows
     })
     expect(report).to.deep.include({ form: "contact", in_app: "instagram" })
-    // The answer to the form is not a view of its own, and measures nothing: a visit that becomes a lead would count twice.
+    // The answer to the form is not a view and measures nothing: otherwise a visit with a lead would count twice.
     await tab.evaluate("dispatchEvent(new PageTransitionEvent('pagehide'))")
     const measured = (await loop.rows({ session_id: String(report?.["session_id"]), event: "web_vital" })).map((row) => row["vital_name"])
     expect(measured.sort()).to.deep.equal([...new Set(measured)].sort())
@@ -246,7 +246,7 @@ describe("visits in a real browser", () => {
     const bot = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) HeadlessChrome/140.0.0.0 Safari/537.36"
     const { page: tab, context } = await browser.visitor({ userAgent: bot })
     const message = tab.waitForResponse((response) => response.url().includes("/v1/inbound/"))
-    // A campaign of its own: the last things that earlier visitors did may still be on their way.
+    // A separate campaign: events of earlier visitors may still be in flight.
     await tab.goto(`${loop.host.url}${page.path}?utm_source=headless`)
     expect((await message).status()).to.equal(403)
     await context.close()

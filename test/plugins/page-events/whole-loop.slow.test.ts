@@ -46,7 +46,7 @@ describe("the whole loop", function () {
   })
   const ofPage = async (filter: object = {}) => loop.rows({ ...filter, artifact_id: published.id })
   const first = (filter: object) => until(async () => (await ofPage(filter))[0])
-  /** Rows of a query; asked again until they are as they must be, since events need a moment to be sealed. */
+  /** Returns rows of a query. Repeats it until they are complete, since sealing takes a moment. */
   const answer = (query: string, complete: (rows: unknown[][]) => boolean) =>
     until(async () => {
       const { rows } = await loop.call<{ rows: unknown[][] }>("POST", "/v1/page-analytics/query", { query })
@@ -88,7 +88,7 @@ describe("the whole loop", function () {
     })
     await angry.page.mouse.wheel(0, 700)
     await angry.page.fill("[name=email]", "typed-and-left@example.com")
-    // A click that comes in a later request than the others makes the same burst longer.
+    // A click in a later request extends the same burst.
     const rage = await first({ event: "rage_click", click_count: 4 })
     await first({ event: "form_start" })
     await angry.page.reload()
@@ -116,7 +116,7 @@ describe("the whole loop", function () {
     expect(view).to.include({ browser: "chrome", in_app: "", language: "de", is_test: false, page_url: address })
     expect(await ofPage({ event: "scroll_milestone", session_id: session as string })).not.to.deep.equal([])
 
-    // Derived rows: at once, and when the sessions are over.
+    // Derived rows: immediate ones, and those after the end of the sessions.
     expect(rage).to.deep.include({ event_id: `${session}:rage_click:1`, element: "picture", click_count: 4, variant })
     expect(await ofPage({ event: "form_abandon" })).to.deep.equal([])
     clock.ahead += 31 * 60_000
@@ -157,13 +157,13 @@ describe("the whole loop", function () {
       "became_lead",
     ])
 
-    // What came live.
+    // Live messages.
     const live = (channel: string) => messages.filter((message) => message.channel === channel).map(({ data }) => data)
     const kinds = ["pageview", "scroll_milestone", "rage_click", "form_start", "lead", "form_abandon", "scroll_bail"]
     await until(() => kinds.every((kind) => live("datasets:page-events").some(({ event }) => event === kind)))
     expect(live("leads").map(({ email }) => email)).to.deep.equal(["ada@example.com"])
 
-    // The page, looked at, as the angry one saw it.
+    // The page in the variant of the angry visitor.
     for (const key of ["control", "bold"] as const) {
       const shot = await take(loop.host, { page: published.slug, variant: key, viewport: { width: 800, height: 600 }, full_page: true })
       const picture = await pictureOf(shot)

@@ -1,4 +1,4 @@
-// The screens of pages in Chromium: pictures of variants, kept on S3 where that can be had, and what a page's script cannot do there.
+// The screens of pages in Chromium: pictures of variants, on S3 if available, and the isolation of a page's script.
 import { expect } from "chai"
 import { browserFolder } from "../../chromium.ts"
 import { untilProcess as until } from "../../waiting.ts"
@@ -37,7 +37,7 @@ describe("the screens of pages", () => {
     const picture = variant.getByRole("img", { name: "variant control, 1280 pixels wide" })
     await picture.waitFor()
     const width = () => picture.evaluate((image) => (image as unknown as { naturalWidth: number }).naturalWidth)
-    // It is shown before it is loaded.
+    // Shown before it has loaded.
     expect(await until("the picture being loaded", width)).to.equal(1_280)
     expect(await page.title()).to.not.equal("hit")
     expect(await page.locator("iframe").count()).to.equal(0)

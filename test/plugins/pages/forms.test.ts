@@ -1,5 +1,5 @@
-// Forms of pages: what is sent to a page's own address is of that page, regardless of what the body says or leaves out, and
-// what is refused comes back to the visitor.
+// Forms of pages. A submission to a page's address belongs to that page, independent of its body. A refused submission returns to
+// the visitor.
 import { once } from "node:events"
 import { createServer } from "node:http"
 import type { AddressInfo } from "node:net"
@@ -14,7 +14,7 @@ const two = [
   { key: "b", html: "<h1>B</h1>", weight: 1 },
 ]
 
-/** Text as it stands in HTML. */
+/** Returns the text escaped as HTML. */
 const escaped = (text: string) => text.replaceAll("&", "&amp;").replaceAll('"', "&quot;").replaceAll("<", "&lt;").replaceAll(">", "&gt;")
 
 describe("a form that the pipeline refuses", () => {
@@ -97,7 +97,7 @@ describe("a form whose pipeline cannot do what it should", () => {
       expect([again.status, again.headers.get("location")]).to.deep.equal([303, `${page.path}#thank-you`])
       expect((await rows()).map(({ email, note }) => [email, note])).to.deep.equal([[typed.email, typed.note]])
       expect(html).to.include('<input type="hidden" name="_envelope.utm_source" value="letter">')
-      // Both are in the log with what the pipeline answered, regardless of what the visitor was shown.
+      // The log has the pipeline's answer for both, independent of the visitor's page.
       const entries = await Promise.all(
         (await loop.executions(slug)).map(({ id }) => loop.call("GET", `/v1/event-pipelines/${slug}/executions/${id as string}`)),
       )

@@ -1,4 +1,4 @@
-// What is kept of pages: the ones asked for last, up to an amount of text.
+// The page cache: the most recently used pages, up to an amount of text.
 import { expect } from "chai"
 import { KeptBySize } from "../../../plugins/pages/pages/kept-by-size.ts"
 

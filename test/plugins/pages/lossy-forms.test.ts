@@ -1,4 +1,4 @@
-// Forms of pages that lose what is entered, all of it or a field: it is told to the visitor and to the page's author.
+// Forms that lose entered data, completely or in one field: both the visitor and the page's author are informed.
 import { expect } from "chai"
 import { desktopChrome, Loop, type Published } from "../page-events/loop.ts"
 import { asHtml, asJson, capture, post, withForm } from "./sent-forms.ts"

@@ -1,4 +1,4 @@
-// Pages: drafts until they are published, and known as such at once everywhere events ask.
+// Pages: drafts until publication. Their publication takes effect everywhere at once.
 import { expect } from "chai"
 import { z } from "zod"
 import { definePlugin } from "#core"

@@ -1,4 +1,4 @@
-// Pages as the public sees them: who sees which variant, what is put in, and what nobody learns.
+// Pages for the public: a visitor's variant, insertions, and confidential data.
 import { type IncomingHttpHeaders, request } from "node:http"
 import { expect } from "chai"
 import fc from "fast-check"
@@ -39,7 +39,7 @@ describe("the places in a page", () => {
     )
     expect(filled("<!doctype html><p>x")).to.equal("<!doctype html><HEAD><p>x")
     expect(filled('<FORM class="a>b" action=""/>')).to.equal('<HEAD><FORM TAG class="a>b" action=""/><FORM>')
-    // Of two attributes of a name the first counts; what is not a method of forms would mean GET.
+    // The first of two equal attributes counts. An invalid form method would mean GET.
     for (const method of ["post", "", "put"])
       expect(filled(`<form method="${method}">`)).to.equal(`<HEAD><form TAG method="${method}"><FORM>`)
     for (const other of [
@@ -126,7 +126,7 @@ describe("the places in a page", () => {
           expect(prepare(start + unit.repeat(size / unit.length)).html).to.have.length.at.least(size - unit.length)
       }
     })
-    // A scan that goes back anywhere takes minutes for one of them, and a linear one well under a second for all.
+    // A scan with backtracking takes minutes for one of them; a linear scan takes well under a second for all.
     expect(took).to.be.below(20_000)
   })
   it("are all that changes in a page of the largest size", () => {

@@ -1,4 +1,4 @@
-// Secrets of pipeline files that variables hold, over many starts.
+// Secrets of pipeline files from variables, over many starts.
 import { expect } from "chai"
 import type { TestHost } from "#core/testing"
 import { post } from "../../pipeline/bench.ts"
@@ -32,7 +32,7 @@ describe("pipeline files", () => {
     const second = await bootWith("fresh-SECRET-two-two")
     expect(await statuses(second, "leaked-SECRET-one", "fresh-SECRET-two-two")).to.deep.equal([401, 200])
     const { revision } = await get(second, "turned")
-    // The same again, and none at all, are not a change.
+    // The same secret, or no secret, is not a change.
     expect(await get(await boot(), "turned")).to.include({ revision })
     delete process.env[variable]
     expect(await get(await boot(), "turned")).to.include({ revision, state: "active" })
@@ -42,7 +42,7 @@ describe("pipeline files", () => {
     const stale = await boot()
     expect(warned(stale).join()).to.include("the secret was rotated on the server since")
     expect(await statuses(stale, "fresh-SECRET-two-two", body.secret)).to.deep.equal([401, 200])
-    // Once the variable holds it, the variable is followed again.
+    // Once the variable has the current secret, its changes apply again.
     expect(warned(await bootWith(body.secret))).to.deep.equal([])
     const last = await bootWith("last-SECRET-three")
     expect(warned(last)).to.deep.equal([])

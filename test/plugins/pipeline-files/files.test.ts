@@ -1,5 +1,5 @@
-// Pipelines from files: applied at start where they changed, never over what was changed on the server, and refused
-// with everything that is wrong with them.
+// Pipelines from files: changed files are applied at start but never overwrite a change on the server. Invalid files are refused
+// with all their errors.
 import { expect } from "chai"
 import type { TestHost } from "#core/testing"
 import { Bench, type Made, post } from "../../pipeline/bench.ts"
@@ -14,7 +14,7 @@ describe("pipeline files", () => {
 
   describe("over three starts", () => {
     const ownPlaces = new FilePlaces()
-    /** What each start had. */
+    /** State after each start. */
     const starts: { readonly stored: Record<string, Made & { name: string; revision: number }>; readonly warned: string[] }[] = []
     const logged: string[] = []
     let last: TestHost
@@ -116,7 +116,7 @@ describe("pipeline files", () => {
     const split = warned(host).filter((text) => text.startsWith("split-leads-dataset"))
     expect(split).to.have.length(13)
     expect(split.filter((text) => text.includes('"stray" to default.leads-2'))).to.have.length(12)
-    // Nothing is said again where nothing changed.
+    // Without a change, no warning repeats.
     expect(warned(await boot())).to.deep.equal([])
   })
 

@@ -1,4 +1,5 @@
-// Pipeline files while developing: a valid change is live at once, an invalid one is reported and what was there stays.
+// Pipeline files during development: a valid change is live at once; an invalid change is reported and the previous version
+// stays.
 import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"

@@ -1,4 +1,4 @@
-// What is counted beside the event path (schema drift, the use of secrets): written at a stop, and of several nodes one.
+// Counters beside the event path (schema drift, use of secrets): written at a stop, and combined over several nodes.
 import { createHmac } from "node:crypto"
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -71,7 +71,7 @@ onBothStores("what is counted beside events", ({ start, storage }) => {
       const edited = await first.api("PUT", "/v1/event-pipelines/edited", { ...document, expected_revision: revision })
       expect(edited.status, JSON.stringify(edited.body)).to.equal(200)
       await sendOn(first)
-      // The other node still holds a sketch of the earlier document.
+      // The other node still has a sketch of the earlier document.
       for (const host of [first, last])
         for (const slug of ["edited", "beside"]) expect((await host.api("GET", `/v1/event-pipelines/${slug}/drift`)).status).to.equal(200)
     }

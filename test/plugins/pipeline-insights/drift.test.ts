@@ -1,5 +1,5 @@
-// Schema drift: what events have become, told by names, types and counts; as what a patch, a plan and a live message say
-// of it; and what neither tests nor hostile events can make of it.
+// Schema drift: changes of events in names, types and counts, in a patch, a plan and a live message. Test events and hostile
+// events have no effect on it.
 import { expect } from "chai"
 import { type Json, Store } from "#core"
 import { type TestHost, testHost } from "#core/testing"
@@ -53,7 +53,7 @@ const schema = {
   },
 }
 
-/** Sent one by one, so that each second has few enough to look at all of them. */
+/** Sends events one by one, so each second has few enough to analyse all of them. */
 async function sendAll(
   host: TestHost,
   { inbound_url }: Pick<Made, "inbound_url">,
@@ -239,7 +239,7 @@ describe("schema drift", () => {
     await reportOf(late.slug)
     const store = host.get(Store)
     const organization = host.organization.id
-    // Another node has taken a newer document, and has written what it saw.
+    // Another node has loaded a newer document, and has written its sketch.
     const stored = await store.open(SchemaSketches, organization).get(late.id)
     if (!stored) throw new Error("no sketch was written")
     const work = new StagedWork("of-another-node")
@@ -263,7 +263,7 @@ describe("schema drift", () => {
     await reportOf(broken.slug)
     const store = host.get(Store)
     const work = new StagedWork("breaks-a-sketch")
-    // A damaged sketch: no further one can be merged into it.
+    // A damaged sketch: merging into it fails.
     work.in(SchemaSketches, host.organization.id).update(broken.id, { $set: { current: null } })
     await work.commitTo(store)
     await sendAll(host, broken, times(2, { a: 1 }))

@@ -1,5 +1,5 @@
-// Rotation with evidence: which secret verified events, when and from where; when the old one has gone quiet; what its
-// early end would have cost.
+// Rotation with evidence: the secret that verified each event, with time and source, the end of the old one's use, and the
+// effects of an early end.
 import { createHmac } from "node:crypto"
 import { expect } from "chai"
 import type { TestHost } from "#core/testing"

@@ -1,5 +1,5 @@
-// What is shown of pipelines at a glance: the graph as a picture with what became of each step, the schema of documents, and
-// events by minute with their latencies.
+// Overview of pipelines: the graph as a picture with the outcome of each step, the schema of documents, and events by minute with
+// their latencies.
 import { expect } from "chai"
 import fc from "fast-check"
 import { Store, UnitsOfWork } from "#core"
@@ -73,7 +73,7 @@ onBothStores("what is shown of pipelines", ({ start }) => {
     expect((await post(inbound_url, "{}")).status).to.equal(400)
     const drawn = await until("the deferred steps having failed", async () => {
       const { body } = await host.api<Drawn>("GET", `/v1/event-pipelines/${slug}/graph`)
-      // A step is noted before its event is.
+      // A step is recorded before its event.
       return body.steps.find(({ id }) => id === "tell")?.failed === 2 && body.events.failed === 2 ? body : undefined
     })
     expect(drawn.events).to.deep.equal({ accepted: 0, rejected: 1, failed: 2 })
@@ -86,7 +86,7 @@ onBothStores("what is shown of pipelines", ({ start }) => {
     expect(drawn.svg).to.include('<title id="title">&#60;script&#62;alert(1)&#60;/script&#62; &#38; &#34;x&#34;</title>')
     expect(drawn.svg).to.include("newest 3 events").and.include("tell: http.request, 2 failed")
     expect(drawn.svg).to.include("<title>vip: dataset.write, conditional, 1 done, 1 skipped</title>")
-    // Steps of a list stand below what they wait for.
+    // Steps of a list are below the steps they wait for.
     const rows = [...drawn.svg.matchAll(/<title>(\w+):[^<]*<\/title><rect x="\d+" y="(\d+)"/g)].map(([, id, y]) => [id, Number(y)] as const)
     const top = new Map(rows)
     expect([...top.keys()]).to.have.members(["save", "vip", "tell", "aside", "note"])
@@ -141,14 +141,14 @@ onBothStores("what is shown of pipelines", ({ start }) => {
     expect([quiet.accepted, quiet.pipelines]).to.deep.equal([0, []])
     const unknown = await host.api<{ code: string }>("GET", "/v1/event-activity?slug=nothing")
     expect(unknown.status).to.equal(404)
-    // At the beginning of a minute, so that it is still the same one below.
+    // At the beginning of a minute, so it is still the same minute below.
     clock.step(5 * 3_600_000 + 60_000 - (clock.now() % 60_000))
     await post(inbound_url, ok)
     const day = await activity(`?minutes=1440&slug=${slug}`)
     expect([day.accepted, day.rejected, day.minutes.length]).to.deep.equal([4, 1, 1_440])
     const at = day.minutes.flatMap(({ accepted }, minute) => (accepted > 0 ? minute : []))
     expect((at.at(-1) ?? 0) - (at[0] ?? 0)).to.be.at.least(300)
-    // Of whole blocks of minutes and of parts of them, all say the same.
+    // Whole and partial blocks of minutes give the same result.
     for (const minutes of [1, 9, 11, 25, 298, 312, 1_440]) {
       const all = await activity(`?minutes=${minutes}`)
       const item = await activity(`?minutes=${minutes}&slug=${slug}`)

@@ -1,4 +1,4 @@
-// Pipelines whose steps name integrations that are missing or private.
+// Pipelines with steps that name missing or private integrations.
 import { expect } from "chai"
 import { type TestHost, testHost } from "#core/testing"
 

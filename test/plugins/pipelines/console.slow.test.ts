@@ -1,4 +1,5 @@
-// The screens of pipelines in Chromium: the list, one drawn, edited, tried, its secrets and its drift, a new one, and what comes in.
+// The screens of pipelines in Chromium: the list, the graph, the editor, a trial, secrets, drift, a new pipeline, and incoming
+// events.
 import { createHmac } from "node:crypto"
 import { expect } from "chai"
 import type { Page } from "playwright-core"
@@ -72,7 +73,7 @@ describe("the screens of pipelines", () => {
       .filter({ hasText: "event_pipelines.update" })
       .getByText("--name 'Leads of the site'")
       .waitFor({ state: "attached" })
-    // Somebody else was faster: what was typed stays, and is planned against what it is now.
+    // Another user was faster: the typed text stays, and the plan compares it with the current version.
     await testConsole.host.invoke("event_pipelines.update", { slug: "website-leads", state: "disabled" })
     await testConsole.tabTo(page, "Apply as revision 2")
     await page.keyboard.press("Enter")
@@ -189,7 +190,7 @@ describe("the screens of pipelines", () => {
       const drawn = ((await page.evaluate("drawn")) as string[]).filter((text) => text.includes(":"))
       return drawn.length > 1 && drawn
     })
-    // The last hour as it was drawn, which may be some minutes ago by now.
+    // The last hour at the time of drawing, possibly some minutes ago.
     const { minutes } = await testConsole.host.invoke<{ minutes: { at: string }[] }>("event_pipelines.activity", { minutes: 70 })
     const clock = new Intl.DateTimeFormat("en-GB", { timeZone: "Asia/Kolkata", hour: "2-digit", minute: "2-digit" })
     expect(minutes.map(({ at }) => clock.format(new Date(at)))).to.include.members(hours)
@@ -197,7 +198,7 @@ describe("the screens of pipelines", () => {
   })
 })
 
-/** What is written onto pictures. */
+/** Records texts drawn on canvases. */
 const noteDrawn = `{
   globalThis.drawn = []
   const write = CanvasRenderingContext2D.prototype.fillText
@@ -207,7 +208,7 @@ const noteDrawn = `{
   }
 }`
 
-/** Types a whole new text, as somebody does who selects all. */
+/** Replaces the whole text, like a user who selects all. */
 async function rewrite(page: Page, name: string, change: (text: string) => string): Promise<void> {
   const editor = page.getByRole("textbox", { name })
   const text = (await editor.locator(".cm-line").allInnerTexts()).map((line) => (line === "\n" ? "" : line)).join("\n")

@@ -1,4 +1,4 @@
-// Bodies that are JSON and can't be kept as it: refused as the sender's mistake, with an entry that says so.
+// JSON bodies that cannot be stored: refused as the sender's error, with an entry.
 import { expect } from "chai"
 import { type TestHost, testHost } from "#core/testing"
 import { Bench, post } from "../../pipeline/bench.ts"
@@ -7,7 +7,7 @@ describe("bodies that can't be kept", () => {
   let host: TestHost
   let bench: Bench
   before(async () => {
-    // How long they take is not the subject: the result of 5,001 shapes may take longer than 50 ms on a busy machine.
+    // Their time is not the subject: the result of 5,001 shapes may take longer than 50 ms on a busy machine.
     host = await testHost({ env: { MILLRACE_SANDBOX_TIMEOUT_MS: "5000", MILLRACE_SANDBOX_HARD_DEADLINE_MS: "20000" } })
     bench = new Bench(host)
   })

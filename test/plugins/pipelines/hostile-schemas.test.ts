@@ -1,10 +1,10 @@
-// Request schemas whose texts try to leave the code that is generated from them, in every place that holds text, through
-// the operation that members and read tokens have: nothing of them runs, in the service's processes or in an isolate.
+// Request schemas with texts that try to escape the generated code, in every place for text, through the operation open to
+// members and read tokens. None of them runs, neither in the service's processes nor in an isolate.
 import { expect } from "chai"
 import { type TestHost, testHost } from "#core/testing"
 import { Bench, post } from "../../pipeline/bench.ts"
 
-/** Ends a comment, a text in either kind of quotes, a regular expression, an index and a function, and throws where it is run. */
+/** Ends a comment, a text in either kind of quotes, a regular expression, an index and a function. Throws if it runs. */
 const escapes = [
   "*/}+function(){throw(new(Error)('PWN-'+typeof(process)))}()+function(){/*",
   "*/;throw new Error('PWN-'+typeof process);/*",
@@ -16,7 +16,7 @@ const escapes = [
   "\u2028throw new Error('PWN-'+typeof process);//",
 ]
 
-/** Places that hold a text. `refusesComments`: what would end the comment that ajv writes an identifier into is refused there. */
+/** Places for text. `refusesComments`: refused there if the text could end ajv's comment around an identifier. */
 const places: Record<string, { schema: (text: string) => object; refusesComments?: string }> = {
   "$id of the root": { schema: ($id) => ({ $id }), refusesComments: "/$id" },
   "$id of a property": { schema: ($id) => ({ properties: { a: { $id } } }), refusesComments: "/properties/a/$id" },
@@ -92,7 +92,7 @@ describe("hostile request schemas", () => {
     it(`run nothing from ${place}`, async () => {
       for (const text of escapes) {
         const { ok, findings } = await validate(schema(text))
-        // What a message quotes is the text as it was sent; what ran would have said what `process` is.
+        // A message quotes the text as sent; running code would have reported the type of `process`.
         expect(JSON.stringify(findings)).to.not.match(/PWN-(object|undefined)/)
         if (refusesComments === undefined || !text.includes("*/")) continue
         expect(ok).to.equal(false)

@@ -1,4 +1,4 @@
-// What a transform writes by `console`, for who looks at its event.
+// Console output of a transform, for readers of its event.
 import { expect } from "chai"
 import { type TestHost, testHost } from "#core/testing"
 

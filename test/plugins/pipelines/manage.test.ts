@@ -1,5 +1,5 @@
-// Event pipelines as a resource: what a save refuses and why, purposes, slugs, revisions, datasets it makes, warnings,
-// and the walls between organizations.
+// Event pipelines as a resource: refusals of a save with reasons, purposes, slugs, revisions, created datasets, warnings, and the
+// walls between organizations.
 import { expect } from "chai"
 import { UnitsOfWork } from "#core"
 import type { TestHost } from "#core/testing"

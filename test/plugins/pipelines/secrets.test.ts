@@ -1,5 +1,5 @@
-// Verification secrets: shown once, kept sealed, ended at once when rotated, also under load, or after the overlap that
-// was asked for; and nowhere in clear.
+// Verification secrets: shown once, stored sealed, and ended by a rotation at once or after the requested overlap, also under
+// load. Never stored in plain text.
 import { createHmac } from "node:crypto"
 import { once } from "node:events"
 import { readdirSync, readFileSync, statSync } from "node:fs"
@@ -101,7 +101,7 @@ onStoresInTurn("verification secrets", ({ start }) => {
   it("are ended for a body that was still on its way", async () => {
     const pipeline = await bench.make({ name: "Slow body", auth_mode: "shared_secret_header", auth_config: { secret: chosen } })
     await post(pipeline.inbound_url, {}, { "x-webhook-secret": chosen })
-    // Told to go on, it knows that its head has been handled.
+    // The 100-continue proves that its head has been handled.
     const headers = { "content-type": "application/json", "x-webhook-secret": chosen, expect: "100-continue" }
     const slow = request(pipeline.inbound_url, { method: "POST", headers })
     slow.flushHeaders()
@@ -195,7 +195,7 @@ onStoresInTurn("verification secrets", ({ start }) => {
     expect(entries.length).to.be.greaterThan(3)
     const response = await host.api("GET", "/v1/event-pipelines?limit=100")
     const answers = JSON.stringify([entries, response.body])
-    // Until then the mail's file gets its name.
+    // Until then the mail's file may be renamed.
     await until(async () => (await bench.jobs()).length === 0)
     const folder = filesUnder(host.dataDir).filter((file) => !file.endsWith("bootstrap.json"))
     expect(folder.length).to.be.greaterThan(0)

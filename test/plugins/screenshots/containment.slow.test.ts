@@ -1,5 +1,5 @@
-// What a page can cost: its own render. Deadline, memory, crash, traffic and the number at once are bounded, and what
-// ran is gone afterwards.
+// A page can affect only its own render. Deadline, memory, crashes, traffic and concurrency are bounded, and all processes end
+// afterwards.
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -102,7 +102,7 @@ describe("screenshots: what a page can cost", () => {
     const crashing = await start(host, { url: `${site.origin}/hangs-too` })
     await site.wasAsked("/hangs-too")
     const [browser] = renderers(folder).filter(({ command }) => command.includes("--remote-debugging-port") && !command.includes("--type="))
-    // Nothing of the service's environment is in the browser's.
+    // The browser's environment has no variable of the service's.
     const environment = readFileSync(`/proc/${browser?.pid}/environ`, "utf8")
       .split("\0")
       .filter(Boolean)

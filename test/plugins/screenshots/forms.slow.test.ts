@@ -1,5 +1,4 @@
-// Forms of a page of one's own that are sent before its picture is taken: answered as visitors are, in the variant that
-// was asked for, and kept by nobody.
+// Forms of an own page sent before its picture: answered like a visitor's, in the requested variant, and never stored.
 import { expect } from "chai"
 import type { TestHost } from "#core/testing"
 import { pictureOf, type Result, startTaking, take } from "./taking.ts"
@@ -7,7 +6,7 @@ import { pictureOf, type Result, startTaking, take } from "./taking.ts"
 const red = [255, 0, 0]
 const green = [0, 128, 0]
 
-/** Red, with the answer of its form at the left, green once it is shown; blue where what was entered is in the address. */
+/** Red, with the answer of its form at the left, green once shown; blue if the entered value is in the URL. */
 const withForm = `<style>
     body { background: red } #thank-you { position: absolute; left: 0; top: 200px; width: 100px; height: 100px }
     #thank-you:target { background: green }

@@ -1,4 +1,4 @@
-// A service that dies while it renders: its browser dies with it, and the job is taken up again.
+// A service that dies during a render: its browser also dies, and the job is resumed.
 import { type ChildProcess, spawn } from "node:child_process"
 import { once } from "node:events"
 import { mkdtempSync, readFileSync, rmSync } from "node:fs"
@@ -24,7 +24,7 @@ describe("screenshots: a service that is killed", () => {
     })
     const dataDir = mkdtempSync(join(tmpdir(), "millrace-killed-"))
     const env = {
-      // Relative, as the folder of a service that nobody has configured.
+      // Relative, like the default folder.
       ...pluginSettings({ screenshots: { browser_folder: relative(process.cwd(), browserFolder), deadline_ms: 300_000 } }),
       MILLRACE_OUTGOING_ALLOW_HOSTS: site.host,
     }
@@ -50,7 +50,7 @@ describe("screenshots: a service that is killed", () => {
       await allGone(dataDir)
       comes = true
       host = await testHost({ dataDir, env })
-      // The lease of the one that is dead runs out.
+      // The dead service's lease expires.
       host.clock.move(host.runtime.config.jobs.lease_ms)
       const result = await finished(host, job_id)
       expect((await pictureOf(result)).at(600, 600)).to.deep.equal([0, 128, 0])

@@ -1,5 +1,4 @@
-// Our own pages on an origin of their own, and over TLS: reached though they have a private address, and nothing else
-// that is there.
+// Own pages on a separate origin, and over TLS: reachable although their address is private, unlike anything else there.
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { request } from "node:http"
 import { createServer } from "node:https"
@@ -64,7 +63,7 @@ describe("screenshots: pages over TLS", () => {
     const document = path.startsWith("/p/") ? onGreen(astray) : "<body style='background:red'>private"
     response.writeHead(200, { "content-type": "text/html" }).end(`<!doctype html>${document}`)
   })
-  /** All that a page of ours might try of the rest. */
+  /** Attempts of an own page to reach other paths. */
   const astray = `<iframe src="/metrics" style="position:absolute;left:0;top:0;width:300px;height:300px"></iframe>
     <img src="/private.png"><script>
       fetch("/private")
@@ -156,7 +155,7 @@ describe("screenshots: what is sent through the proxy", () => {
   })
 })
 
-/** The Chromium that comes with the service, made to trust the test's certificate as it would a real one. */
+/** The packaged Chromium with the test's certificate as trusted. */
 async function trusting(folder: string): Promise<string> {
   const { executable, libraries } = await testChromium()
   const script = join(folder, "chromium")

@@ -1,4 +1,4 @@
-// The least of screenshots, with a browser: a picture, and a refusal. The rest is in the slow tier.
+// A minimal test of screenshots with a browser: a picture and a refusal. The slow tier has the rest.
 import { expect } from "chai"
 import type { TestHost } from "#core/testing"
 import { type Site, startSite } from "./site.ts"

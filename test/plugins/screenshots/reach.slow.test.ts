@@ -1,4 +1,4 @@
-// What a page in the browser can reach: nothing that has a private address, by any way, but our own pages.
+// The reach of a page in the browser: own pages, but no other private address, by any path.
 import { createSocket } from "node:dgram"
 import { once } from "node:events"
 import { expect } from "chai"

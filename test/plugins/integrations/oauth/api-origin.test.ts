@@ -1,5 +1,5 @@
-// Vendors that tell where an account's API is: by the token response or at an address of theirs, within the hosts that
-// the app's document names.
+// Vendors that announce the API of an account, in the token response or at one of their addresses, within the hosts of the app's
+// document.
 import { expect } from "chai"
 import { until } from "../../../waiting.ts"
 import { json, startVendorServer, type VendorServer } from "./vendor-server.ts"

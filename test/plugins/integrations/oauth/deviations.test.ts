@@ -1,4 +1,4 @@
-// What vendors do beside the standards, as their apps' documents say it; and the page that says who asks for access.
+// Vendors' deviations from the standards, as described in their apps' documents. Also the consent page of the service.
 import { expect } from "chai"
 import { Store } from "#core"
 import { failureOf } from "../../../refusal.ts"

@@ -1,5 +1,5 @@
-// What happens to the tokens of a refresh that others cross: a refusal of another node, a disconnect, a stop of the
-// service, and a server that does not know the token it gave last.
+// Tokens of a refresh that crosses other events: a refusal by another node, a disconnect, a stop of the service, and a server
+// that does not recognize its latest token.
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -43,7 +43,7 @@ describe("tokens of a refresh that is crossed", () => {
     service.host.clock.move(hourMs)
     return id
   }
-  /** Token requests are answered only once `answer` is called, and then as the vendor does, or as `how` says. */
+  /** Delays token requests until `answer` is called. Then the vendor answers, or `how` if set. */
   const hold = (how?: Handler) => {
     const reached = Promise.withResolvers<void>()
     const let_go = Promise.withResolvers<void>()

@@ -1,5 +1,5 @@
-// A service that is killed while a refresh is in progress, on both stores: what was stored stays, and the next service
-// refreshes with it, or says that the authorization has ended where the server does not take it any more.
+// A service killed during a refresh, on both stores. Stored tokens stay, and the next service refreshes with them. If the server
+// refuses them, the connection reports the end of the authorization.
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -76,7 +76,7 @@ async function killed(rotates: boolean, when: "before the answer" | "with the an
       .open(collectionNamed<{ generation: number; tokens: unknown }>(host, "integration_oauth_grants"), host.organization.id)
     const stored = await grants.get(id)
     expect(stored?.generation).to.be.oneOf(when === "before the answer" ? [1] : [1, 2])
-    // The lease of the process that is dead is free.
+    // Waits until the lease of the dead process is free.
     const next = host
     const test = async () => (await patiently(() => next.api<Tested>("POST", `/v1/integrations/${id}/test`))).body
     const tested = await test()
@@ -101,7 +101,7 @@ async function killed(rotates: boolean, when: "before the answer" | "with the an
   }
 }
 
-/** The server has made its new tokens in either case. */
+/** In both cases the server has created new tokens. */
 async function killedAt(
   vendor: VendorServer,
   when: "before the answer" | "with the answer",

@@ -1,5 +1,4 @@
-// Two nodes that call with the tokens of one connection: one refresh, whichever of them makes it, and none of their
-// writes undoes the other's.
+// Two nodes that call with the tokens of one connection: one refresh by either node, and no node's write reverts the other's.
 import { expect } from "chai"
 import { Store } from "#core"
 import type { TestHost } from "#core/testing"
@@ -32,7 +31,7 @@ for (const rotates of [false, true]) {
     const move = (ms: number) => {
       for (const { clock } of hosts) clock.move(ms)
     }
-    /** Sets wall time on. Runs no timer: a node that stalls runs its timers late. */
+    /** Moves wall time without running timers: a stalled node runs its timers late. */
     const setOn = (ms: number) => {
       const at = hosts[0].clock.now() + ms
       for (const { clock } of hosts) clock.set(at)
@@ -95,7 +94,7 @@ for (const rotates of [false, true]) {
       expect(output?.generation).to.equal(2)
       completion.resolve()
       if (rotates) {
-        // The server takes the second use of the old refresh token for theft, and ends the grant.
+        // The server treats the second use of the old refresh token as theft, and ends the grant.
         expect((await late).status).to.equal(401)
       } else expect((await late).status).to.equal(200)
       const after = await service.host

@@ -1,4 +1,4 @@
-// Connecting by OAuth 2: the authorization code flow against a real authorization server, and what must not pass for it.
+// Connecting by OAuth 2: the authorization code flow with a real authorization server, and invalid variants of it.
 import { readdirSync, readFileSync, statSync } from "node:fs"
 import { join } from "node:path"
 import { expect } from "chai"
@@ -149,7 +149,7 @@ describe("integrations by OAuth 2", () => {
   })
 })
 
-/** Everything the service keeps, as text. */
+/** Returns all stored data of the service as text. */
 function onDisk(folder: string): string {
   return readdirSync(folder, { recursive: true, encoding: "utf8" })
     .map((name) => join(folder, name))

@@ -1,4 +1,4 @@
-// Access tokens that end: refreshed once, by one node, and no grant is lost by it.
+// Expiring access tokens: refreshed once, by one node, without losing a grant.
 import { expect } from "chai"
 import { Store, timestamp, UnitsOfWork } from "#core"
 import { leases } from "../../../../core/cluster/collections.ts"
@@ -51,7 +51,7 @@ for (const rotates of [false, true]) {
       await service.connected("Revoked token")
       await service.server.endAccessTokens()
       service.host.clock.move(20_000)
-      // None is answered before all have asked.
+      // All requests arrive before the first answer.
       let requestCount = 0
       const all = Promise.withResolvers<void>()
       service.server.onCall = async () => {
@@ -115,7 +115,7 @@ for (const rotates of [false, true]) {
       const id = await service.connected("Held")
       const { host } = service
       const lease = `OAuth refresh ${id}`
-      /** The other node claims the lease again and again. */
+      /** The other node claims the lease repeatedly. */
       const claim = () => {
         const until = timestamp(host.clock.now() + 120_000)
         const $set = { holder: "another node", until, expires_at: until }

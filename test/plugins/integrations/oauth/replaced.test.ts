@@ -1,5 +1,5 @@
-// Tokens that others replace are revoked, unless that could end what another connection lives on: at vendors where one
-// revocation ends all that an account granted.
+// Replaced tokens are revoked, unless the revocation could end another connection. At some vendors one revocation ends all grants
+// of an account.
 import { expect } from "chai"
 import { until } from "../../../waiting.ts"
 import { Browser } from "./browser.ts"

@@ -1,4 +1,4 @@
-// The master key is replaced while connections hold tokens: they are refreshed afterwards as before.
+// The master key is replaced while connections have tokens. Later refreshes work as before.
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"

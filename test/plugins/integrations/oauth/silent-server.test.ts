@@ -33,7 +33,7 @@ describe("a refresh that the authorization server does not answer", () => {
     const calls = Array.from({ length: 60 }, () => failureOf(callByJob("silent")))
     await until(() => refreshes() === 1)
     expect((await service.call("other")).status).to.equal(200)
-    // Some calls may begin to wait only now.
+    // Some calls may start to wait only now.
     const ended = Promise.all(calls)
     let isDone = false
     void ended.then(() => {

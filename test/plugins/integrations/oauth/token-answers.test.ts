@@ -1,5 +1,5 @@
-// What a token endpoint may answer instead of tokens, at the first exchange and at a refresh: nothing is lost, and the
-// connection says why, until it works.
+// Unusual answers of a token endpoint, at the first exchange and at a refresh. No token is lost, and the connection states the
+// cause until it works again.
 import { once } from "node:events"
 import { expect } from "chai"
 import { failureOf } from "../../../refusal.ts"
@@ -162,7 +162,7 @@ describe("answers of a token endpoint", () => {
 
   it("wait for a stop of the service no longer than a refresh could lose something", async () => {
     const { integration_id: id = "" } = await service.connect("vendor", "Stopping")
-    // The vendor says at this refresh that it keeps refresh tokens.
+    // With this refresh, the vendor does not rotate refresh tokens.
     service.vendor.on.set("/token", (_, response) =>
       json(response, 200, { access_token: "SECOND", token_type: "bearer", expires_in: 3_600 }),
     )

@@ -1,4 +1,4 @@
-// Invitations of members: from the mail to the membership, and every attempt to use one wrongly.
+// Invitations of members: from the mail to the membership, and every kind of misuse.
 import { readdir, readFile } from "node:fs/promises"
 import { join } from "node:path"
 import { expect } from "chai"
@@ -51,7 +51,7 @@ onStoresInTurn("invitations of members", ({ start }) => {
     const { id } = await on.get(UnitsOfWork).run((work) => on.get(Organizations).create(work, { name: slug, slug }))
     return { id, owner: await person(id, "owner", on) }
   }
-  /** The text of a session that the person began by a mailed code. */
+  /** Opens a session of the person by mailed code and returns its text. */
   const session = (user: string, on = host) =>
     on.get(UnitsOfWork).run((work) => {
       const input = { user, organization: null, method: "email_code", device: "", address: "" } as const
@@ -66,7 +66,7 @@ onStoresInTurn("invitations of members", ({ start }) => {
     await until(`mail ${number} to ${to}`, () => mailedCodes(to).length >= number && mailedCodes(to).at(-1))
   const roleOf = async (organization: string, user: string) => (await host.get(Organizations).membership(organization, user))?.role
   const reasonOf = ({ status, body }: { status: number; body: Answer }) => [status, body.details?.reason]
-  /** A person of another organization, who is invited. */
+  /** Creates an invited person of another organization. */
   const invited = async (by: Person, role = "member") => {
     const guest = await person((await organization(`home-${count}`)).id, "owner")
     const { status, body } = await invite(by, guest.email, role)
@@ -207,7 +207,7 @@ onStoresInTurn("invitations of members", ({ start }) => {
     const { id, owner } = await organization("limited", limited)
     const send = (n: number) => patiently(() => invite(owner, `l${n}@example.com`, "guest", limited))
     const first = await Promise.all([0, 1, 2, 3, 4, 5, 6, 7].map(send))
-    // A call that comes second twice is told to repeat.
+    // A call that conflicts twice must be repeated.
     for (const [n, { status }] of first.entries()) if (status === 409) first.push(await send(n))
     const granted = first.filter(({ status }) => status === 200)
     expect(granted.length, JSON.stringify(first.map(reasonOf))).to.equal(4)

@@ -1,4 +1,4 @@
-// Joining in a browser by the mailed link: as a new person, as a signed-in one, and when the link proves nothing.
+// Joining in a browser by the mailed link: as a new person, as a signed-in person, and with an invalid link.
 import { expect } from "chai"
 import { Store, UnitsOfWork } from "#core"
 import type { TestHost } from "#core/testing"

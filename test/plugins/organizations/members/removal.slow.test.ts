@@ -1,4 +1,4 @@
-// A removal while the person's credentials are at work on two nodes: nothing that begins after the answer is accepted.
+// A removal while the person's credentials are in use on two nodes: no call that starts after the answer is accepted.
 import { expect } from "chai"
 import { io, type Socket } from "socket.io-client"
 import { UnitsOfWork } from "#core"

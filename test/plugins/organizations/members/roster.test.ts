@@ -1,4 +1,4 @@
-// Members after joining: roles, removal and leaving, by everybody who may try.
+// Members after joining: roles, removal and leaving, for every kind of caller.
 import { expect } from "chai"
 import { UnitsOfWork } from "#core"
 import type { Role } from "#core/engine"
@@ -27,7 +27,7 @@ onStoresInTurn("members", ({ start }) => {
     host = await start()
   })
 
-  /** A person of the organization, with a key of the same role. */
+  /** Creates a person of the organization, with a key of the same role. */
   const person = (organization: string, role: Role, name = `p${++count}`): Promise<Person> =>
     host.get(UnitsOfWork).run((work) => {
       const { id } = host.get(Organizations).addUser(work, { email: `${name}@example.com`, name })

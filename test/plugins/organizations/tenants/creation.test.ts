@@ -1,4 +1,4 @@
-// Creating organizations: who may, their slugs, and the limit of a day.
+// Creating organizations: permissions, slugs, and the daily limit.
 import { expect } from "chai"
 import { UnitsOfWork } from "#core"
 import type { Role } from "#core/engine"
@@ -31,7 +31,7 @@ const update = (host: TestHost, body: object, key = host.adminKey) => host.api<A
 const list = (host: TestHost, key = host.adminKey) =>
   host.api<{ organizations: Organization[] }>("GET", "/v1/organizations", undefined, { key })
 
-/** A key of a new member of the default organization, or of nobody. */
+/** Creates a key of a new member of the default organization, or without a user. */
 function keyOf(host: TestHost, role: Role, email?: string) {
   return host.get(UnitsOfWork).run((work) => {
     const organizations = host.get(Organizations)
@@ -246,7 +246,7 @@ onBothStores("slugs of organizations", ({ start }) => {
     ])
       expect([refused.status, refused.body.details.reason]).to.deep.equal([409, "slug_taken"])
     expect((await create(host, { name: "Left behind" })).body.slug).to.match(/^left-behind-[a-z0-9]{6}$/)
-    // Back to its own.
+    // Renamed back to its own former slug.
     expect((await update(host, { slug: "left-behind" }, first.key)).body.slug).to.equal("left-behind")
   })
 

@@ -33,12 +33,12 @@ interface Answer {
 }
 type Outcome = { readonly status: number; readonly body: Answer }
 
-/** Asks again after a 503: a node that lost its lease by a move of the clock answers so once. */
+/** Retries after a 503: a node that lost its lease by a move of the clock answers 503 once. */
 const api = (host: TestHost, key: string, method: string, path: string, body?: unknown): Promise<Outcome> =>
   patiently(() => host.api<Answer>(method, path, body, { key }))
 const outcome = ({ status, body }: Outcome) => [status, body.details?.reason]
 
-/** An organization with an owner's key. */
+/** Creates an organization with an owner's key. */
 async function foundOrganization(host: TestHost, name: string) {
   const { body } = await host.api<Answer>("POST", "/v1/organizations", { name, first_key: true })
   return { id: body.id, slug: body.slug, key: body.secret }
@@ -62,7 +62,7 @@ const send = async ({ inbound_url }: { readonly inbound_url: string }) => {
   return [response.status, ((await response.json()) as { details?: { reason?: string } }).details?.reason]
 }
 
-/** Notes each run of a job. */
+/** Records each run of a job. */
 function noting() {
   const ran: string[] = []
   const job = defineJob({
@@ -350,7 +350,7 @@ onBothStores("jobs of a paused organization", ({ start, storage }) => {
       for (const { id, slug } of [paused, active])
         first.get(JobQueue).enqueue(work, job, { note: slug }, { organization: id, id, runAt: first.clock.now() + 3_600_000 })
     })
-    // As a node leaves it that ends between a restore and the jobs.
+    // The state after a node died between a restore and the jobs.
     const departed = new StagedWork("left")
     departed.in(JobCollection).update(active.id, { $set: { parked_for: active.id, run_at: parkedAt } })
     await first.get(Store).commit(departed.commit)

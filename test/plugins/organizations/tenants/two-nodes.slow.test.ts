@@ -1,4 +1,4 @@
-// An archive on one of two nodes, and a kill while organizations are created.
+// An archive on one of two nodes, and a kill during the creation of organizations.
 import { expect } from "chai"
 import { Store } from "#core"
 import { type TestHost, testHost } from "#core/testing"
