@@ -43,6 +43,7 @@ export function codeFrame(text: string, { line, column }: FramePlace): string {
 
 // Rules of the compiler, by id. Their texts are in rules.json. Action types may add rules of their own.
 
+/** Id of a rule of the compiler. */
 export type RuleId = keyof typeof texts
 
 /** Rule ids of earlier versions. Stored documents may still acknowledge them. */

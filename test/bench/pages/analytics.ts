@@ -118,7 +118,7 @@ async function drop(fixture: AnalyticsFixture): Promise<void> {
   await fixture.host.get(UnitsOfWork).run((work) => work.in(CopiesCollection, fixture.host.organization.id).remove(live.id))
 }
 
-/** Each run starts on an idle machine: the service has by then started the process for the next query. */
+/** Each run starts on an idle machine: the service has already started the process for the next query. */
 const pauseMs = 1_500
 
 type Question = readonly [name: string, sql: string]
