@@ -35,7 +35,7 @@ export const fromGToO: readonly Delivered[] = [
       is_test: true,
       gcl_id: "g",
     },
-    // The test mark is read, but is no field of the event.
+    // The event leaves the test mark out.
     event: {
       lead_id: "TeSter",
       user_column_data: [{ column_name: "Full Name", string_value: "Zoe", column_id: "FULL_NAME" }],
