@@ -1,4 +1,4 @@
-// The README holds: its commands, its worked example and its action are run as they stand there.
+// The README is correct: its commands, its worked example and its action run unchanged.
 import { type ChildProcess, spawn } from "node:child_process"
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
@@ -19,7 +19,7 @@ function blocks(language: string): string[] {
 describe("README", () => {
   let folder: string
   beforeEach(() => {
-    // Inside the project, so that #core and packages resolve as for its readers.
+    // Inside the project, so #core and packages resolve as for its readers.
     folder = mkdtempSync(join(projectRoot, ".readme-"))
   })
   afterEach(() => rmSync(folder, { recursive: true, force: true }))

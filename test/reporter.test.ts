@@ -1,4 +1,4 @@
-// The reporter, as a run of mocha shows it: what would otherwise pass unseen fails the run and is named.
+// The reporter in a run of mocha: otherwise invisible problems fail the run and are named.
 import { spawn } from "node:child_process"
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -58,7 +58,7 @@ describe("test reporter", () => {
       "an uncaught exception": 'setImmediate(() => { throw new Error("lost") })',
     })) {
       it(`fails a test with ${kind} ${mode.length > 0 ? "in a worker" : "in one process"}`, async () => {
-        // Mocha fails a test at an exception and goes on. A test that ended afterwards would be an error of its own.
+        // Mocha fails a test at an exception and continues. A test that ended afterwards would be another error.
         const wait =
           kind === "an uncaught exception" ? "await new Promise(() => {})" : "await new Promise((resolve) => setTimeout(resolve, 50))"
         const dropping = `describe("c", () => { it("drops", async () => { ${fault}; ${wait} }) })\n`

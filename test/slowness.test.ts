@@ -1,9 +1,9 @@
-// What bounds in running time see and what they leave out.
+// Bounds in running time: counted and ignored kinds of time.
 import { expect } from "chai"
 import { runningMs } from "./slowness.ts"
 
 describe("running time", () => {
-  /** Keeps this thread busy for so many milliseconds of the processor. */
+  /** Uses this thread's processor for this many milliseconds. */
   function busy(ms: number): void {
     const before = process.threadCpuUsage()
     for (;;) {

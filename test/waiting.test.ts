@@ -1,4 +1,4 @@
-// Waits of tests: they find a thing that comes late on a busy machine, and end for a thing that never comes.
+// Waits of tests: they find late results on a busy machine, and end for results that never come.
 import { expect } from "chai"
 import { failureOf } from "./refusal.ts"
 import { until } from "./waiting.ts"

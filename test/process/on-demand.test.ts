@@ -6,7 +6,7 @@ import { OnDemand } from "../../core/process/on-demand.ts"
 
 const main = new URL("./child-main.ts", import.meta.url)
 
-/** Time passes by `move` alone. */
+/** Only `move` advances the time. */
 class StandingClock implements Clock {
   #time = 0
   readonly #timers = new Map<() => void, number>()

@@ -10,7 +10,7 @@ import { type Answers, giving, liftGates, type Member, members, placed } from ".
 import { until } from "../waiting.ts"
 import { shippedResources } from "./shipped.ts"
 
-/** Keys of a form of their own, and the reason of a second item with the same key. */
+/** Keys with a special form, and the reason for a second item with the same key. */
 const namedKeys: Readonly<Record<string, { of(n: number): string; readonly taken: string }>> = {
   phone_numbers: { of: (n) => `+4930901820${n}`, taken: "phone_number_registered" },
   sending_domains: { of: (n) => `item-${n}.example.com`, taken: "sending_domain_registered" },
@@ -261,7 +261,7 @@ class Bench {
     })
   }
 
-  /** Items with keys of their own. */
+  /** Creates items with different keys. */
   async several(count: number): Promise<Item[]> {
     const { key, plural } = this.#resource.identity
     const items: Item[] = []

@@ -1,5 +1,5 @@
-// A backup is what one instant of a store held, made while it is written, and told from a damaged one; restoring it
-// brings back that instant, and nothing that came later.
+// A backup contains one instant of a store. It is made during writes, and damage is detected. Restoring it returns exactly that
+// instant.
 import { copyFileSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -28,7 +28,7 @@ describe("backup", () => {
   })
 
   const file = (name: string) => join(folder, name)
-  /** Two documents that are there together or not at all. */
+  /** Two documents that exist together or not at all. */
   const pair = (n: number) => {
     const writes = ["a", "b"].map(
       (side) => ({ kind: "insert", collection: pairs, doc: { id: `${side}-${n}`, n, text: "x".repeat(500) } }) as const,
@@ -65,7 +65,7 @@ describe("backup", () => {
     expect(new Set(sides.filter(({ id }) => id.startsWith("a")).map(({ n }) => n))).to.deep.equal(
       new Set(sides.filter(({ id }) => id.startsWith("b")).map(({ n }) => n)),
     )
-    // The store's memory of its commits came along, and it takes new ones.
+    // The store's memory of its commits was restored, and it accepts new ones.
     expect((await again.store.commit({ id: "pair-0", writes: [] })).created).to.deep.equal([])
     await again.store.commit({ id: "new", writes: [{ kind: "insert", collection: pairs, doc: { id: "new" } }] })
     await again.store.stop()

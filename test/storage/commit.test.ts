@@ -1,4 +1,4 @@
-// Group commit over a driver whose groups end when the test says so: what is merged, in which order, within which bounds.
+// Group commit over a driver with groups ended by the test: merging, order and bounds.
 import { expect } from "chai"
 import { defineCollection } from "../../core/contract/collection.ts"
 import type { Commit, CommitResult } from "../../core/contract/store.ts"
@@ -31,7 +31,7 @@ class HeldDriver {
     })
   }
 
-  /** Resolves when that many groups have been handed over. */
+  /** Resolves when this many groups have been passed on. */
   async handed(count: number): Promise<string[][]> {
     while (this.groups.length < count) await new Promise<void>((resolve) => this.#listeners.push(resolve))
     return this.groups.map(({ ids }) => ids)
@@ -101,7 +101,7 @@ describe("group commit", () => {
     const all = [group.commit(commitOf("a1", "doc-a"))]
     await driver.handed(1)
     all.push(group.commit(commitOf("a2", "doc-a", "doc-b")), group.commit(commitOf("b1", "doc-b")), group.commit(commitOf("c1", "doc-c")))
-    // b1 is free itself, but a2 came first and wants the same document.
+    // b1 itself is free, but a2 came first and needs the same document.
     expect((await driver.handed(2))[1]).to.deep.equal(["c1"])
     driver.groups[1]?.end()
     await new Promise(setImmediate)

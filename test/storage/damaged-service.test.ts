@@ -1,5 +1,5 @@
-// A service whose data file is damaged, cut short, deleted or moved, as its senders and its load balancer see it: 503 with
-// the reason, or no start at all; and never is what is left of the file written over.
+// A service with a damaged, truncated, deleted or moved data file, as seen by senders and load balancers: 503 with the reason, or
+// no start. The rest of the file is never overwritten.
 import { copyFileSync, existsSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, truncateSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -39,7 +39,7 @@ describe("a service over a data file", () => {
     const { details } = (await answer.json()) as { details?: { reason: string } }
     return [answer.status, details?.reason]
   }
-  /** With what an event at the address is answered. */
+  /** Returns the answer to an event at the address. */
   const sendTo = async (url: string) => {
     const { status, body } = await post(url, { text: "x".repeat(400) })
     return [status, body.details?.reason]
@@ -58,9 +58,9 @@ describe("a service over a data file", () => {
     await carryLogOver(file)
     const pages = readFileSync(file).length / page
     scribble(40 * page, (pages - 50) * page)
-    // What reads it comes upon it.
+    // A read encounters the damage.
     await until("the damage was met", async () => (await running.api("GET", "/v1/datasets/kept/rows?limit=200")).status === 503)
-    // Behind what the writer was at meanwhile.
+    // After the writer's current work.
     expect(await sendTo(inbound_url)).to.deep.equal([503, "storage_corrupt"])
     const bytes = readFileSync(`${file}-wal`)
     for (let n = 0; n < 5; n++) {

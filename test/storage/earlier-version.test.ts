@@ -36,7 +36,7 @@ describe("a store of an earlier version", () => {
         expect(await emails(host), "rows").to.include.members(["ada@example.com", "grace@example.com"])
         const { body } = await host.api<{ pages: { slug: string }[] }>("GET", "/v1/pages")
         expect(body.pages.map(({ slug }) => slug)).to.deep.equal(["landing"])
-        // The secret was sealed then, the organization's key minted then.
+        // The secret was sealed and the organization's key was created at that time.
         const pipeline = { inbound_url: `${host.url}/v1/inbound/${endpoint_id}` }
         const email = `later-${start}@example.com`
         expect((await host.send(pipeline, { email, budget: 1 }, { secret })).status).to.equal(201)

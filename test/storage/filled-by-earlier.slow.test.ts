@@ -11,9 +11,9 @@ import { untilProcess as until } from "../waiting.ts"
 import { type Contents, collectionsOf, contentsOf, knownOf, moved, restore } from "./filled/restored.ts"
 
 const kills = 5
-/** A job that a killed node had is postponed for less. */
+/** Jobs of a killed node are postponed by less. */
 const soonMs = 10_000
-/** From the start until the first kill. Each later kill comes later by the same time. */
+/** From the start until the first kill. Each later kill is later by the same time. */
 const killAfterMs = 200
 
 /** Job types that fail for a reason of the fixture: its servers, its models and some of its documents are gone. */
@@ -29,7 +29,7 @@ const failing: Readonly<Record<string, RegExp>> = {
 }
 
 const sessionEnd = "page_events.session_end"
-/** Job types that wait again: for an approval, an idle person, a kept file or the end of a visit. */
+/** Job types that wait again: for an approval, an idle person, a stored file or the end of a visit. */
 const waitingAgain = ["conversations.close", "event_files.remove", "operation.approved", sessionEnd, "voice.register_caller_name"]
 
 /** Collections of a running service: leases, cursors and derived documents. */
@@ -62,7 +62,7 @@ const effects: Readonly<Record<string, { readonly gone: number; readonly more: n
   sent_mails: { gone: 0, more: 2 },
 }
 
-/** The same of a session that ends. */
+/** The same for a session that ends. */
 const effectsOfEnd: typeof effects = {
   dataset_rows: { gone: 0, more: 3 },
   page_ended_sessions: { gone: 0, more: 1 },
@@ -90,7 +90,7 @@ for (const kind of ["sqlite", "mongodb"] as const) {
   const run = kind === "mongodb" && !mongoAvailable ? describe.skip : describe
   run(`a store that an earlier commit filled (${kind})`, () => {
     const example = knownOf(kind)
-    // Times in milliseconds do not move with a database: there the session of the fixture has ended, with a row.
+    // Times in milliseconds do not move with a database, so the fixture's session has ended there, with a row.
     const hasEnded = kind === "mongodb"
     const folder = freshFolder()
     const idsByCollection = new Map<string, readonly string[]>()
@@ -102,7 +102,8 @@ for (const kind of ["sqlite", "mongodb"] as const) {
     before(async () => {
       const specs = await collectionsOf()
       const url = kind === "mongodb" ? (await sharedMongo()).freshUrl() : undefined
-      // The file keeps its times, and the service lives then. A database is moved to the present, whose clock expires documents.
+      // The file keeps its times, and the service runs at that time. A database is moved to the present, since its clock expires
+      // documents.
       const offsetMs = Date.parse(example.at) - Date.now()
       const env = { MILLRACE_LOG_LEVEL: "error", ...(url === undefined ? {} : { MILLRACE_STORAGE_URL: url }) }
       await restore(kind, folder.path, url, -offsetMs)

@@ -1,5 +1,5 @@
-// A store tells which master key it needs: a node with another one, or with none, is refused at start; a command replaces
-// the key, and may be interrupted.
+// A store identifies its master key. A node with another key or without a key is refused at start. A command replaces the key,
+// and may be interrupted.
 import { randomBytes } from "node:crypto"
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -64,7 +64,7 @@ onBothStores("master key of a store", ({ storage }) => {
     if (response?.status !== 200) throw new Error(JSON.stringify(response))
     return response.body
   }
-  /** Its address is another after each start. */
+  /** The port differs after each start. */
   const takes = async ({ inbound_url, secret }: Made) =>
     (await host?.send({ inbound_url: inbound_url.replace(/^http:..[^/]+/, host.url) }, { n: 1 }, { secret }))?.status
 
@@ -97,7 +97,7 @@ onBothStores("master key of a store", ({ storage }) => {
     env = { ...env, MILLRACE_LOG_LEVEL: "error" }
     const clock = new ShiftedClock()
     const running = await start({}, folder, clock)
-    // The next line would come after a while.
+    // The next log line would follow after some time.
     clock.stand()
     const [one, second] = [await pipeline("One"), await pipeline("Two")]
     const sealed = createVault(randomBytes(32)).seal("lost", "elsewhere")
@@ -137,14 +137,14 @@ onBothStores("master key of a store", ({ storage }) => {
     const pipelines = [await pipeline("One"), await pipeline("Two"), await pipeline("Three")]
     await stop()
 
-    // A node that has both goes on while some are sealed under either.
+    // A node with both keys works while secrets are sealed under either.
     await start(both)
     const opened = (host as TestHost).runtime.container.get(Opened)
     expect(await resealAll(failingAfter(opened, 2), createVault(next, [old])).catch((error: Error) => error.message)).to.equal("killed")
     pipelines.push(await pipeline("Four"))
     for (const sample of pipelines) expect(await takes(sample)).to.be.below(300)
     await stop()
-    // One that has the old key alone could not open what is sealed by now.
+    // A node with only the old key could not open the new secrets.
     expect(await refusal({ MILLRACE_MASTER_KEY: old.toString("base64") })).to.include("holds another")
 
     expect(await rotateMasterKey(config(both))).to.match(/^[1-9]\d* of [4-9] secrets were re-encrypted/)
@@ -160,7 +160,7 @@ onBothStores("master key of a store", ({ storage }) => {
   })
 })
 
-/** A store whose process dies before that many commits and one more. */
+/** A store whose process dies after this many commits. */
 function failingAfter(store: StartedStore, commits: number): StartedStore {
   let remainingCommits = commits
   return new Proxy(store, {

@@ -1,4 +1,4 @@
-// Commands that the MongoDB driver sends on connections that have just ended: done on others, none waits for ever.
+// Commands of the MongoDB driver on connections that have just ended: repeated on other connections, without waiting for ever.
 import { subscribe, unsubscribe } from "node:diagnostics_channel"
 import type { Socket } from "node:net"
 import { expect } from "chai"
@@ -28,8 +28,7 @@ suite("storage: mongodb, connections that end", () => {
       const query = { collection: things, organization: undefined, filter: {}, limit: 10, deadlineMs: 60_000 }
       for (const use of [() => driver.commitGroup([insert("a")]), () => driver.count(query), () => driver.commitGroup([insert("b")])]) {
         await driver.ready()
-        // The newest is the one that was used last and is used next. Nobody has been told yet that it has ended: that
-        // comes once the event loop has closed it.
+        // The newest connection was used last and is used next. Its end is reported only after the event loop has closed it.
         opened.findLast(({ destroyed }) => !destroyed)?.destroy()
         await use()
       }

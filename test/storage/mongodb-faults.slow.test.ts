@@ -1,5 +1,5 @@
-// The MongoDB driver while servers die: what was acknowledged is there, nothing is there twice, merges end in the state
-// that their positions say, and work goes on once there is a primary again.
+// The MongoDB driver while servers die. Acknowledged writes exist once, merges end in the state of their positions, and work
+// continues with a new primary.
 import { expect } from "chai"
 import { type Document, defineCollection, type Json } from "../../core/contract/collection.ts"
 import type { NewestWinsWrite, Write } from "../../core/contract/store.ts"
@@ -21,7 +21,7 @@ const entries = defineCollection<Thing>()({ name: "entries", scope: "organizatio
 const rows = defineCollection<Thing>()({ name: "rows", scope: "organization", times: [], indexes: [] })
 const ids = timeOrderedIds(systemClock)
 
-/** Longer than servers take to come up again, on any machine. */
+/** Longer than a restart of the servers on any machine. */
 const outageMs = 300_000
 
 async function openStore(set: MongoSet, commitWithinMs: number, uncertainMs = 40_000): Promise<StartedStore> {
@@ -31,11 +31,11 @@ async function openStore(set: MongoSet, commitWithinMs: number, uncertainMs = 40
   return store
 }
 
-/** Writers that commit one after another until told to end; each commit inserts, counts and merges. */
+/** Writers that commit continuously until stopped. Each commit inserts, counts and merges. */
 class Load {
   readonly acknowledged: { writer: number; entry: string; position: string }[] = []
   readonly refused: unknown[] = []
-  /** Acknowledged, and not there when it was read right afterwards. */
+  /** Acknowledged, but missing in a read directly afterwards. */
   readonly unseen: string[] = []
   readonly #store: StartedStore
   readonly #writers: Promise<void>[]
@@ -47,7 +47,7 @@ class Load {
     this.#writers = Array.from({ length: writers }, (_, writer) => this.#write(writer))
   }
 
-  /** Resolves when that many more commits were acknowledged. */
+  /** Resolves when this many more commits were acknowledged. */
   more(count: number): Promise<void> {
     return new Promise((reached) => this.#watchers.push({ at: this.acknowledged.length + count, reached }))
   }
@@ -97,7 +97,7 @@ function writesOf(writer: number, entry: string, position: string): Write[] {
   ]
 }
 
-/** Everything acknowledged is there once; what was refused is there wholly or not at all. */
+/** Each acknowledged write exists once. A refused write exists completely or not at all. */
 async function verify(store: StartedStore, load: Load): Promise<void> {
   expect(load.unseen).to.deep.equal([])
   const stored = new Map<string, number>()
@@ -117,7 +117,7 @@ async function verify(store: StartedStore, load: Load): Promise<void> {
   }
 }
 
-/** False; throws what is another error. */
+/** Returns false. Throws any other error. */
 function isUnavailable(error: unknown): false {
   if (error instanceof AppError && error.code === "unavailable") return false
   throw error
@@ -165,7 +165,7 @@ suite("storage: mongodb when servers die", () => {
     try {
       const load = new Load(store, 24)
       await load.more(200)
-      // On a busy machine a commit may take longer than its second; what was refused is not made.
+      // On a busy machine a commit may exceed its second; a refused commit is not made.
       for (let isWritten = false; !isWritten; ) isWritten = await write().then(() => true, isUnavailable)
       await set.killPrimary()
       const answers = await Promise.allSettled([write(), impatient.open(entries, acme).find({}, { deadlineMs: 500 }), impatient.ready()])
@@ -196,7 +196,7 @@ suite("storage: mongodb when servers die", () => {
         store.commit({ id: `commit ${id}`, writes: [{ kind: "insert", collection: entries, organization: acme, doc: entryOf(id, 0) }] })
       await write("before")
       await set.killSecondaries()
-      // The primary takes it, waits for the others, steps down after 10 s, and is elected again: nobody else has it.
+      // The primary accepts it, waits for the others, steps down after 10 s, and is elected again: no other member has it.
       const doubtful = write("doubtful")
       await Promise.all([doubtful, set.steppedDown().then(() => set.startAll())])
       expect((await store.open(entries, acme).find({}, { sort: { id: 1 } })).map(({ id }) => id)).to.deep.equal(["before", "doubtful"])

@@ -1,4 +1,4 @@
-// Collections and indexes on MongoDB, laid out as declarations change, and while the set elects another primary.
+// Collections and indexes on MongoDB, created as declarations change, also during an election of a primary.
 import { expect } from "chai"
 import { type Db, MongoClient, MongoServerError } from "mongodb"
 import { type CollectionSpec, defineCollection } from "../../core/contract/collection.ts"
@@ -15,7 +15,7 @@ const specs = ["things", "others"].map((name) =>
   defineCollection<{ id: string; slug: string }>()({ name, scope: "global", times: [], indexes: [{ fields: ["slug"] }] }),
 )
 
-/** The database, of which each kind of call fails once with that code; `failed` is which did. */
+/** A database whose calls of each kind fail once with this code; `failed` collects the failed kinds. */
 function interrupted(db: Db, code: number, failed = new Set<string>()): Db {
   return new Proxy(db, {
     get(target, name) {

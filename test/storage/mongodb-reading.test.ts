@@ -1,4 +1,4 @@
-// Reads from MongoDB whose deadline passes while this process stands still: what has arrived meanwhile counts.
+// Reads from MongoDB with a deadline that passes while this process is paused: received data counts.
 import { expect } from "chai"
 import type { Db } from "mongodb"
 import { defineCollection } from "../../core/contract/collection.ts"
@@ -9,7 +9,7 @@ import { refusalOf } from "../refusal.ts"
 const things = defineCollection()({ name: "things", scope: "global", times: [], indexes: [] })
 const query = { collection: things, organization: undefined, filter: {}, limit: 10, deadlineMs: 1 }
 
-/** Reads of a database that answers so. */
+/** Returns reads of a database with this answer. */
 function readingOf(answer: () => Promise<number>, clock = systemClock): Reading {
   const db = { collection: () => ({ countDocuments: answer }) } as unknown as Db
   const session = { session: () => ({ endSession: async () => undefined }), note: () => undefined } as unknown as ReadingOptions["seen"]
@@ -18,7 +18,7 @@ function readingOf(answer: () => Promise<number>, clock = systemClock): Reading 
 
 describe("reads from MongoDB", () => {
   it("take an answer that is there when the process goes on, though their time is up", async () => {
-    // As what comes by a socket: read after timers that are due.
+    // Like socket input: read after expired timers.
     const answer = () => new Promise<number>((resolve) => setImmediate(() => resolve(7)))
     const stopped = new Int32Array(new SharedArrayBuffer(4))
     const counting = readingOf(answer).count(query)

@@ -1,4 +1,4 @@
-// The MongoDB driver against a real replica set: the contract every driver keeps, and what only this one promises.
+// The MongoDB driver on a real replica set: the common contract, and its own promises.
 import { expect } from "chai"
 import { MongoClient, type Timestamp } from "mongodb"
 import type { Commit, Write } from "../../core/contract/store.ts"
@@ -205,7 +205,7 @@ suite("storage: mongodb, its own promises", () => {
   it("does not wait for a transaction that a killed node has left open", async () => {
     const id = draw("locked")
     await driver.commitGroup([commit(insert({ id, n: 0 }))])
-    // What a node leaves when it is killed between two commands: the server keeps the lock for a minute.
+    // The state after a node was killed between two commands: the server holds the lock for a minute.
     const dead = new MongoClient(urlOf(driver), { appName })
     const session = dead.startSession()
     session.startTransaction()
@@ -343,7 +343,7 @@ suite("storage: mongodb, its own promises", () => {
     await driver.commitGroup([commit(...docs)])
     const filter = { $or: Array.from({ length: 400 }, (_, index) => ({ "list.index": { $lt: -index - 1 } })) }
     const query = { collection: things, organization: acme, filter, limit: 10, deadlineMs: 5 }
-    // The server is to say so itself, however late it gets to it.
+    // The server itself must report it, however late.
     const clock: Clock = { ...systemClock, after: (milliseconds, run) => systemClock.after(milliseconds + 60_000, run) }
     const patient = createMongoDriver({ url: urlOf(driver), clock, log })
     await patient.start([things])

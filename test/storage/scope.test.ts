@@ -1,4 +1,4 @@
-// Attempts to climb an organization's walls or to slip something past the checks of filters and updates.
+// Attempts to cross an organization's walls, and to bypass the checks of filters and updates.
 import { existsSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -13,7 +13,7 @@ import { refusalOf } from "../refusal.ts"
 import { accounts, acme, type Note, notes, rival } from "./contract.ts"
 import { type OpenedFile, openFile } from "./opened.ts"
 
-// What the types refuse is tried as a caller without types would.
+// Calls refused by the types are tried like an untyped caller would.
 type Loose = (spec: CollectionSpec, organization?: unknown) => ReturnType<OpenedFile["store"]["open"]>
 
 describe("organization walls", () => {

@@ -1,5 +1,5 @@
-// A data file that is damaged, cut short, deleted or moved is found, told, and neither written over nor replaced by a new
-// one; what its log has lost is told too.
+// A damaged, truncated, deleted or moved data file is detected, reported, and neither overwritten nor replaced by a new one.
+// Losses of its log are also reported.
 import {
   chmodSync,
   copyFileSync,
@@ -196,7 +196,7 @@ describe("data file", () => {
       const { store } = await watched()
       await fill(2_000)
       await carryLogOver(file)
-      // Pages of documents in the middle; what is in memory is found there.
+      // Pages of documents in the middle; documents in memory are still found.
       scribble(60 * 8_192, 40 * 8_192)
       const read = await refusalOf(store.open(notes).find({ text: "nothing" }))
       expect([read.code, read.details.reason]).to.deep.equal(["unavailable", "storage_corrupt"])
@@ -232,7 +232,7 @@ describe("data file", () => {
 
   it("tells at start how much a damaged log has lost, and keeps what is left of it", async () => {
     await open()
-    // A reader that stays where it is: until it ends no checkpoint carries the log over, nor does the log begin again.
+    // A reader that stays at its position: until it ends, no checkpoint completes and the log does not restart.
     const reader = new DatabaseSync(file)
     reader.exec("BEGIN; SELECT count(*) FROM notes")
     await fill(200)

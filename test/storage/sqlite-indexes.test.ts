@@ -160,7 +160,7 @@ describe("storage: indexes of the sqlite file", () => {
         .join("; ")
     }
     expect(planOf(100, "values.a")).to.include("$values.a=?").and.include("TEMP B-TREE")
-    // An index that has another field before it is of no use: a search for each value would be a walk for each.
+    // An index with another leading field is useless: each value would need a scan.
     expect(planOf(2, "rank")).to.not.include("UNION")
     database.close()
   })

@@ -1,5 +1,5 @@
-// Keys of the embedded store: ids keep their order in every form in which they are stored, and a key read from a document is the
-// one that SQL computes from its text.
+// Keys of the embedded store. Ids keep their order in every stored form, and a key computed from a document equals the one
+// computed by SQL from its text.
 import { DatabaseSync } from "node:sqlite"
 import { expect } from "chai"
 import fc from "fast-check"
@@ -20,10 +20,10 @@ const extreme = fc.constantFrom("00000000-0000-0000-0000-000000000000", "fffffff
 const text = fc.string({ unit: "grapheme", maxLength: 40 })
 const id = fc
   .oneof(uuid, nearUuid, extreme, text, fc.string({ unit: fc.constantFrom(...hex, "-"), maxLength: 40 }))
-  // Half a character is in no id that a store takes.
+  // The store accepts no id with half a character.
   .filter((key) => key !== "" && key.isWellFormed())
 
-/** Each held against each. */
+/** Each compared with each. */
 const pairedIds = byTier({ fast: 150, slow: 300, soak: 300 })
 
 describe("storage: sqlite keys", () => {
@@ -66,7 +66,7 @@ describe("storage: sqlite keys", () => {
     )
     const scalar = fc.oneof(
       fc.constantFrom(null, true, false, 0, -0, 1e300, Number.NaN, Number.POSITIVE_INFINITY, new Date(0), undefined),
-      // SQL reads whole numbers beyond 2^53 as other ones than JavaScript; a column has JavaScript's.
+      // SQL and JavaScript read integers beyond 2^53 differently; a column has JavaScript's value.
       fc.double().filter((index) => !Number.isInteger(index) || Number.isSafeInteger(index) || Math.abs(index) >= 1e21),
       fc.maxSafeInteger(),
       fc.string({ unit: "grapheme" }).filter((key) => !key.includes("\0")),
@@ -131,7 +131,7 @@ describe("storage: sqlite keys", () => {
         expect(JSON.parse(stored)).to.not.have.any.keys("id", "organization_id")
         if (typeof doc.v === "boolean" || (typeof doc.v === "string" && /^\w+$/.test(doc.v)))
           expect(JSON.parse(stored)).to.not.have.property("v")
-        // Earlier versions wrote the whole document.
+        // Earlier versions stored the whole document.
         const storedIds = row.get(isWhole ? JSON.stringify(document) : stored, idKey(doc.id), ...cells) as unknown as (string | null)[]
         expect(JSON.parse(wholeText(shape, "acme", storedIds))).to.deep.equal(JSON.parse(JSON.stringify(document)))
       }),

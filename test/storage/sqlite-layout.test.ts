@@ -1,5 +1,5 @@
-// The embedded file over time: one written by the first layout is converted at start, also when a start was cut short,
-// and key columns follow the declaration.
+// The embedded file over time. A file of the first layout is converted at start, also after an interrupted start, and key columns
+// follow the declaration.
 import { rmSync } from "node:fs"
 import { DatabaseSync } from "node:sqlite"
 import { expect } from "chai"
@@ -18,7 +18,7 @@ const people = defineCollection<Note>()({
 })
 const acme = "0199aaaa-0000-7000-8000-000000000001"
 
-/** As the first layout had it: organization and id as text, keys in expressions. */
+/** In the first layout: organization and id as text, keys in expressions. */
 function writeFirstLayout(file: string, count: number): void {
   const database = new DatabaseSync(file)
   database.exec(`PRAGMA page_size=8192; PRAGMA journal_mode=WAL;
@@ -65,7 +65,7 @@ describe("storage: sqlite layout", () => {
   let opened: OpenedFile
   afterEach(() => opened.close())
 
-  /** A path of its own, with nothing there yet. */
+  /** Returns a new path without a file. */
   async function freshFile(): Promise<string> {
     opened = await openFile([])
     await opened.store.stop()
@@ -94,7 +94,7 @@ describe("storage: sqlite layout", () => {
       }
       const error = await refusalOf(again.store.commit({ id: "new", writes: [write] }))
       expect(error.details.fields?.map((field) => field.path)).to.deep.equal(["email"])
-      // A commit that went through before is known still.
+      // An earlier commit is still known.
       const repeated = await again.store.commit({ id: "commit-1", writes: [{ ...write, doc: { id: "never" } }] })
       expect(repeated.created).to.deep.equal([true])
       expect(await ours.get("never")).to.equal(undefined)
@@ -128,7 +128,7 @@ describe("storage: sqlite layout", () => {
     writeFirstLayout(file, 500)
     const first = await openFile([people], { file })
     await first.store.stop()
-    // As a process that was killed between two steps leaves it: the last documents wait still.
+    // The state after a process was killed between two steps: the last documents are still unconverted.
     const database = new DatabaseSync(file)
     database.exec(
       'CREATE TABLE "people of the first layout"(n INTEGER PRIMARY KEY, org TEXT NOT NULL, id TEXT NOT NULL, data TEXT NOT NULL, multi INTEGER)',

@@ -1,4 +1,4 @@
-// The write-ahead log of the embedded driver under a load that never pauses: 168 MB of documents.
+// The write-ahead log of the embedded driver under a continuous load of 168 MB of documents.
 import { statSync } from "node:fs"
 import { expect } from "chai"
 import { defineCollection } from "../../core/contract/collection.ts"
@@ -23,7 +23,7 @@ describe("storage: sqlite log", () => {
     let carried = 0
     for (let group = 0; group < 400; group++) {
       await Promise.all(Array.from({ length: 60 }, (_, index) => insert(`${group}-${index}`)))
-      // Without carrying over, the first 64 MB would be in the log alone.
+      // Without checkpoints, the first 64 MB would be only in the log.
       if (group === 120) carried = statSync(opened.file).size
     }
     expect(carried).to.be.greaterThan(8 << 20)

@@ -1,4 +1,4 @@
-// The embedded driver: the contract, and what only it promises (one process, a writer that may die, full disks, expiry).
+// The embedded driver: the contract, and its own promises (one process, a writer that may die, full disks, expiry).
 import { spawn } from "node:child_process"
 import { once } from "node:events"
 import type { Worker } from "node:worker_threads"
@@ -224,7 +224,7 @@ describe("storage: sqlite file", () => {
     go()
     await slow
     await store.ready()
-    // One whose outcome arrived while the machine stood still is not in progress.
+    // A commit whose outcome arrived during a pause of the machine is not in progress.
     const arrived = Promise.withResolvers<void>()
     driver.commitGroup = (commits) => arrived.promise.then(() => commits.map(() => ({ created: [true] })))
     const quick = insert("quick", {})

@@ -1,4 +1,4 @@
-// What comes without a credential that holds: limits by address, and sockets that only ever see a live endpoint.
+// Calls without a valid credential: limits by address, and sockets restricted to a live endpoint.
 import { expect } from "chai"
 import { io, type Socket } from "socket.io-client"
 import { testHost } from "#core/testing"
@@ -68,7 +68,7 @@ describe("where a request comes from", () => {
 
 describe("token buckets", () => {
   it("stay within their bound, for any addresses", () => {
-    // Time that passes would fill them again.
+    // With a stopped clock, since time would refill them.
     const buckets = new Buckets({ ...systemClock, monotonic: () => 0 }, 100)
     for (let n = 0; n < 1_000; n++) buckets.refilled(`address ${n}`, 10).tokens -= 1
     expect(buckets.size).to.be.at.most(100)

@@ -1,4 +1,4 @@
-// What is known of a request before its body and its query are looked at: who sends it, how often, and whether they may.
+// Checks of a request before its body and query are read: sender, rate and permission.
 import { connect } from "node:net"
 import { expect } from "chai"
 import { call, openSurfaceBench, type SurfaceBench } from "./surface-bench.ts"

@@ -1,4 +1,4 @@
-// Calls through REST: who may, what is refused and how, what a call leaves behind.
+// Calls through REST: permissions, refusals, and effects.
 import { expect } from "chai"
 import { AuditLog } from "../../core/surface/call/audit.ts"
 import { Notes, orgA, orgB } from "./operations.ts"

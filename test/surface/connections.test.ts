@@ -1,4 +1,4 @@
-// Connections that send half a request while the service stops, and more connections than there are descriptors for.
+// Connections with half a request while the service stops, and more connections than descriptors.
 import { once } from "node:events"
 import { mkdtempSync, rmSync } from "node:fs"
 import { connect, type Socket } from "node:net"
@@ -52,7 +52,7 @@ describe("a stop while clients are in the middle of a request", () => {
       name: "Halves",
       pipeline: [
         { id: "save", type: "dataset.write", dataset_slug: "halves" },
-        // Time is moved on until the halves are ended, for longer than an action may take otherwise.
+        // The clock moves until the halves have ended, beyond an action's usual limit.
         { id: "act", type: "world.act", says: "hello", await: true, timeout_ms: 600_000 },
       ],
     })
@@ -66,7 +66,7 @@ describe("a stop while clients are in the middle of a request", () => {
     const halfHead = open(host.url, "GET /healthz HTTP/1.1\r\nX-Half: ")
     const halves = [event, request, halfHead]
     await Promise.all(halves.map(({ socket }) => once(socket, "connect")))
-    // Answered on a connection that came later, so that the halves have been read.
+    // Answered on a later connection, so the halves have been read.
     const later = open(host.url, probe)
     await until("the answer to a later connection", () => later.closed)
 
@@ -99,7 +99,7 @@ describe("a stop while clients are in the middle of a request", () => {
 
 describe("more connections than the limit of open files allows", () => {
   let bench: SurfaceBench
-  // Of nine, three are kept; one of those is for answering.
+  // Three of nine are reserved, one of them for refusals.
   beforeEach(async () => {
     bench = await openSurfaceBench({ free: () => 9 })
   })
@@ -109,7 +109,7 @@ describe("more connections than the limit of open files allows", () => {
   const ask = "GET /v1/notes HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer a-member\r\nConnection: close\r\n\r\n"
   const answered = async (text: string) => {
     const wire = open(bench.url, text)
-    // Perhaps by an error: what the server has not read of it when it closes it is reset.
+    // Possibly with an error: unread bytes are reset when the server closes the connection.
     await until("the connection being closed", () => wire.closed)
     return wire
   }

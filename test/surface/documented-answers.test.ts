@@ -1,4 +1,4 @@
-// Hostile requests from one seed: each answer has a status and a body that the OpenAPI document names for its operation.
+// Hostile requests from one seed. Each answer has a status and a body documented in OpenAPI for its operation.
 import { Ajv2020 } from "ajv/dist/2020.js"
 import formats from "ajv-formats"
 import { expect } from "chai"
@@ -111,7 +111,7 @@ describe("an answer to a hostile request", () => {
     const text = await answer.text()
     const item = document.paths[template] ?? {}
     if (answer.status === 405) return void expect(answer.headers.get("allow"), input.method).to.be.a("string")
-    // Inbound reads a body before it looks at the method. HEAD reads as GET does, and OPTIONS names the methods.
+    // Inbound reads a body before it checks the method. HEAD reads as GET does, and OPTIONS names the methods.
     const operation = item[input.method.toLowerCase()] ?? item["post"]
     if (input.method === "HEAD" || input.method === "OPTIONS") return
     const documented = operation?.responses[String(answer.status)]

@@ -1,4 +1,4 @@
-// The page on security lists every way into the service with its bound. What is declared and not listed fails here.
+// The page on security lists every entry point of the service with its bound. An undocumented entry point fails here.
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import { expect } from "chai"
@@ -9,7 +9,7 @@ import { Routes } from "../../core/contract/route.ts"
 import { Schedules } from "../../core/contract/schedule.ts"
 
 const kinds = ["REST", "exports", "inbound", "MCP", "live", "mail", "jobs", "schedules", "commands"]
-/** The largest body that any entry point takes. */
+/** The largest body of any entry point. */
 const maxBytes = 64 * 2 ** 20
 
 describe("the entry points of docs/security.md", () => {

@@ -1,5 +1,4 @@
-// Error codes, compared both ways: those that the source throws and the operations declare, those that the types know,
-// and those that the documentation explains.
+// Error codes, compared in both directions: thrown and declared codes, codes of the types, and documented codes.
 import { globSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { expect } from "chai"

@@ -1,4 +1,4 @@
-// What anyone may ask for: documents, metrics and requests sent ahead are answered at a bounded cost, and refusals stay small.
+// Public requests: documents, metrics and pipelined requests have a bounded cost, and refusals stay small.
 import { once } from "node:events"
 import { createServer, type IncomingMessage, request, type ServerResponse } from "node:http"
 import { type AddressInfo, connect } from "node:net"
@@ -35,7 +35,7 @@ describe("requests sent ahead on one connection", () => {
     })
     for (const body of ["one", "two", "three"]) {
       await until("an event being taken", () => responses.length > 0, { everyMs: 1 })
-      // What another client asks meanwhile is answered.
+      // Another client's requests are answered meanwhile.
       expect((await call(bench, "GET", "/v1/notes")).status).to.equal(200)
       expect(responses).to.have.length(1)
       responses.shift()?.end(body)
@@ -50,7 +50,7 @@ describe("requests sent ahead on one connection", () => {
     socket.on("error", () => undefined)
     socket.resume()
     socket.write(event.repeat(600))
-    // Perhaps by an error: what the server has not read when it cuts the connection is reset.
+    // Possibly with an error: unread bytes are reset when the server cuts the connection.
     await new Promise((resolve) => socket.once("close", resolve))
     expect(responses).to.have.length(1)
   })

@@ -1,5 +1,5 @@
-// Clients of other languages, generated from the OpenAPI document by the generators that people use: each operation is
-// there. Generators are fetched from their registries into a cache.
+// Clients of other languages, generated from the OpenAPI document by popular generators, contain each operation. Generators are
+// fetched from their registries into a cache.
 import { execFile } from "node:child_process"
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -54,7 +54,7 @@ describe("clients generated from the OpenAPI document", () => {
     const command = await pythonClient()
     if (command === undefined) return this.skip()
     const out = join(folder, "python")
-    // Without its formatters, which change no operation.
+    // Without its formatters; they change no operation.
     const config = join(folder, "python.json")
     writeFileSync(config, JSON.stringify({ post_hooks: [] }))
     const { output } = await run(command, ["generate", "--path", file, "--output-path", out, "--meta", "none", "--config", config])
@@ -71,7 +71,7 @@ describe("clients generated from the OpenAPI document", () => {
       const jar = await openApiGenerator()
       if (jar === undefined) return this.skip()
       const out = join(folder, generator)
-      // The first compiler of Java is enough for a program that runs once.
+      // The first Java compiler tier is sufficient for a single run.
       await run("java", ["-XX:TieredStopAtLevel=1", "-jar", jar, "generate", "-i", file, "-g", generator, "-o", out])
       const sources = readdirSync(out, { recursive: true, encoding: "utf8" }).filter((name) => files.test(name))
       const calls = sources.flatMap((name) => readFileSync(join(out, name), "utf8").match(call) ?? [])
@@ -80,7 +80,7 @@ describe("clients generated from the OpenAPI document", () => {
   }
 })
 
-/** undefined without Python, or if the package cannot be installed. */
+/** Returns undefined without Python, or if the package cannot be installed. */
 async function pythonClient(): Promise<string | undefined> {
   const folder = join(cache, "python")
   const command = join(folder, "bin/openapi-python-client")
@@ -93,7 +93,7 @@ async function pythonClient(): Promise<string | undefined> {
   return await install().catch(() => undefined)
 }
 
-/** undefined without Java, or if Maven Central cannot be reached. */
+/** Returns undefined without Java, or if Maven Central is unreachable. */
 async function openApiGenerator(): Promise<string | undefined> {
   const version = versions["openapi-generator-cli"]
   const jar = join(cache, `openapi-generator-cli-${version}.jar`)

@@ -1,4 +1,4 @@
-// What HTTP itself asks for: methods, types, sizes, ids, conditional reads, browsers, streams.
+// Requirements of HTTP itself: methods, types, sizes, ids, conditional reads, browsers, streams.
 
 import { type IncomingHttpHeaders, request as rawRequest } from "node:http"
 import { expect } from "chai"

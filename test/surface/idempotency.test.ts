@@ -1,4 +1,4 @@
-// Idempotency-Key: the first answer again, never a second effect, never a secret twice.
+// Idempotency-Key: a repeat returns the first answer, without a second effect and without repeated secrets.
 import { expect } from "chai"
 import type { Caller } from "../../core/contract/caller.ts"
 import { timeOrderedIds } from "../../core/kernel/ids.ts"

@@ -1,4 +1,4 @@
-// If-Match: what was changed since it was read is not written over, and the header is never passed over.
+// If-Match: a document changed since the read is not overwritten, and the header is never ignored.
 import { expect } from "chai"
 import { type TestHost, testHost } from "#core/testing"
 import { call } from "./surface-bench.ts"

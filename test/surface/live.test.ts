@@ -1,4 +1,4 @@
-// Live updates through real sockets: who gets what, in which order, what is caught up on, and what never crosses a wall.
+// Live updates through real sockets: recipients, order, catch-up, and walls between organizations.
 import { expect } from "chai"
 import { io, type Socket } from "socket.io-client"
 import { defineChannel, type LiveMessage } from "../../core/contract/channel.ts"
@@ -31,7 +31,7 @@ class Client {
     return this.socket.emitWithAck("subscribe", after === undefined ? { channel } : { channel, after })
   }
 
-  /** Resolves once that many messages are here. */
+  /** Resolves once this many messages have arrived. */
   async received(count: number): Promise<void> {
     while (this.messages.length < count) await new Promise((resolve) => this.socket.once("message", resolve))
   }
@@ -46,7 +46,7 @@ describe("live updates", () => {
       defineChannel({ name: "datasets:*", summary: "Rows of a dataset.", scope: "datasets:read" }),
     ]
     bench = await openSurfaceBench({ channels, keepMessages: 20, endpointOrganization: orgA.id })
-    // What is caught up on goes back for ten seconds, however long a test takes.
+    // The catch-up covers ten seconds, independent of the test's duration.
     bench.clock.stand()
   })
   afterEach(() => {
@@ -179,7 +179,7 @@ describe("live updates", () => {
       expect(await socket.emitWithAck(request, { channel: "leads" }, "more")).to.deep.equal({ ok: true })
       socket.emit(request)
     }
-    // Nobody has to ask for an answer.
+    // Acknowledgements are optional for clients.
     socket.emit("subscribe", { channel: "unanswered" })
     expect(await client.subscribe("orders")).to.deep.equal({ ok: true })
     await tell(orgA.id, { channel: "unanswered", data: "heard" })
@@ -204,7 +204,7 @@ describe("live updates", () => {
     expect(await client.subscribe("resume", ids[1] ?? "")).to.deep.equal({ ok: true })
     await tell(orgA.id, { channel: "resume", data: 5 })
     await client.received(5)
-    // From 10 s before the id, without the id itself: what another node committed late is among it.
+    // From 10 s before the id, without the id itself. This includes late commits of another node.
     expect(client.data).to.deep.equal([0, 2, 3, 4, 5])
     const foreign = await dial({ token: "b-member" })
     expect(await foreign.subscribe("resume", ids[1] ?? "")).to.deep.equal({ ok: true })
@@ -292,7 +292,7 @@ describe("live updates of a node that died", () => {
   let bench: SurfaceBench
   before(async () => {
     bench = await openSurfaceBench()
-    // Its own room looks for such nodes too, every few seconds, and might be first.
+    // Its own periodic check for dead nodes could otherwise run first.
     await bench.live.stop()
     bench.clock.stand()
   })

@@ -1,4 +1,4 @@
-// The OpenAPI document of the whole bench, judged by a linter, and as a page by a reader in a browser.
+// The OpenAPI document of the whole bench, checked by a linter, and as a page in a browser.
 import { execFile } from "node:child_process"
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"

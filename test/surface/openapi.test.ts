@@ -1,4 +1,4 @@
-// The OpenAPI document of the whole bench, judged by its own schemas.
+// The OpenAPI document of the whole bench, checked against its own schemas.
 import { Ajv2020 } from "ajv/dist/2020.js"
 import formats from "ajv-formats"
 import { expect } from "chai"
@@ -89,7 +89,7 @@ describe("the OpenAPI document", () => {
       if (matches) tagged.push(name)
       if (!hints.readOnly) expect(text(entry, matches ? "409" : "400"), name).to.contain(matches ? "aborted" : "failed_precondition")
     }
-    // The tag is that of a read at the same path. The read of a phase shows no revision.
+    // The tag equals that of a read at the same path. The read of a phase has no revision.
     const read = new Set(operations.flatMap(({ http }) => (http.method === "GET" ? [http.path] : [])))
     const conditional = operations.filter(
       ({ name, http, input }) =>
@@ -125,7 +125,7 @@ describe("the OpenAPI document", () => {
     const ajv = new Ajv2020({ strict: false, allErrors: true })
     formats.default(ajv)
     ajv.addSchema({ $id: "doc", components: document.components })
-    // Most errors have the same: to compile one takes longer than all that is done with it.
+    // Most errors share a schema, and compiling it takes longer than all its uses.
     const validators = new Map<string, ReturnType<typeof ajv.compile>>()
     const validatorOf = (schema: object) => {
       const text = JSON.stringify(schema).replaceAll('"#/', '"doc#/')

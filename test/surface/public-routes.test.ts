@@ -1,4 +1,4 @@
-// Public routes over HTTP: what reaches them, how they answer, and that they stand in nobody's way.
+// Public routes over HTTP: matching, answers, and precedence of other routes.
 
 import { gzipSync } from "node:zlib"
 import { expect } from "chai"

@@ -1,5 +1,5 @@
-// Requests as they are on the wire, such as no ordinary client sends: other protocols offered, whole addresses as
-// targets, senders who leave in the middle. Every one of them gets an answer in the one shape, or none is needed.
+// Raw requests beyond ordinary clients: upgrades to other protocols, absolute targets, and senders who leave early. Each receives
+// an answer in the common form, or needs no answer.
 import { once } from "node:events"
 import { connect } from "node:net"
 import { expect } from "chai"
@@ -179,7 +179,7 @@ describe("probes and metrics", () => {
   })
 })
 
-/** What comes back until the server closes; targets are sent byte for byte. */
+/** Returns all received text until the server closes; targets are sent byte for byte. */
 function exchange({ port }: { port: number }, text: string): Promise<string> {
   return new Promise((resolve, reject) => {
     let answer = ""

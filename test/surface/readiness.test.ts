@@ -1,4 +1,4 @@
-// GET /readyz where the service is not ready: load balancers stop sending to a node by it.
+// GET /readyz of a service that is not ready: load balancers stop using the node.
 import { once } from "node:events"
 import { connect } from "node:net"
 import { expect } from "chai"
@@ -30,7 +30,7 @@ describe("readiness", () => {
       expect([answer.status, body["code"], body["details"]]).to.deep.equal([503, "unavailable", { reason: "storage_timeout" }])
       expect((await fetch(`${host.url}/healthz`)).status, "alive all the same").to.equal(200)
       store.ready = ready
-      // Time was moved over a commit, perhaps, that the service made for itself.
+      // The clock may have moved during a commit of the service itself.
       const again = await until("storage answering in time", async () => {
         const looked = await fetch(`${host.url}/readyz`)
         return looked.status === 200 && looked.json()
@@ -58,7 +58,7 @@ describe("readiness", () => {
     })
     const body = JSON.stringify({ id: "late", text: "but whole" })
     const head = "Host: x\r\nAuthorization: Bearer a-member\r\nContent-Type: application/json"
-    // In one go: a request that comes after the answer to the one before finds the connection closed.
+    // In one write: a request after the previous answer would find the connection closed.
     socket.write(
       `POST /v1/notes HTTP/1.1\r\n${head}\r\nContent-Length: ${body.length}\r\n\r\n${body}GET /readyz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`,
     )
@@ -106,7 +106,7 @@ describe("metrics during an outage of storage", () => {
         for (const respond of requests.splice(0)) respond()
         return new Promise<never>(() => {})
       }
-      // A server that takes the reads of a scrape and answers none.
+      // A server that receives a scrape's reads without answering.
       const ofScrape = 500
       store.open = ((spec: CollectionSpec, organization?: string) => {
         const real = open(spec, organization)

@@ -1,5 +1,5 @@
-// Reasons of errors, compared both ways: those that the source throws, and those that core and the plugins register and
-// the documentation explains.
+// Reasons of errors, compared in both directions: thrown reasons, and reasons registered by core and plugins and explained in the
+// documentation.
 import { globSync, readFileSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { expect } from "chai"
@@ -17,7 +17,7 @@ const sources = globSync("{core,plugins,client}/**/*.ts", { cwd: projectRoot }).
 const texts = sources.map((file) => ({ file, text: read(file) }))
 const reasonFiles = globSync("plugins/**/reasons.ts", { cwd: projectRoot })
 
-/** An error with its code and its reason, as far as both are literals. */
+/** Errors with literal code and reason. */
 const thrown = texts.flatMap(({ file, text }) =>
   [...text.matchAll(/new \w*(?:Error|Refused|Unverified)\(\s*"(\w+)",((?:(?!new \w*Error\()[\s\S]){0,900})/g)].flatMap(
     ([, code = "", remainder = ""]) => {
@@ -48,7 +48,7 @@ describe("reasons of errors", () => {
   })
 
   it("that are registered are thrown somewhere, by core where they are core's", async () => {
-    // A resource throws its own reason by its name.
+    // A resource throws its own reason by name.
     const ofResources = new Set(shippedResources.map(({ identity }) => `${identity.name}_not_found`))
     for (const [reason, { owner, spec }] of await registered()) {
       if (ofResources.has(reason)) continue

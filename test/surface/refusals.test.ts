@@ -1,4 +1,4 @@
-// Refusals as clients get them over HTTP: code, status and the reason that programs switch on.
+// Refusals over HTTP for clients: code, status and machine-readable reason.
 import { globSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { expect } from "chai"

@@ -1,4 +1,4 @@
-// The server around the surfaces: how it starts, what it refuses before any handler, how it stops.
+// The server around the surfaces: start, refusals before any handler, and stop.
 
 import { connect } from "node:net"
 import { expect } from "chai"
@@ -120,7 +120,7 @@ function exchange({ port }: { port: number }, text: string): Promise<string> {
     socket.on("data", (chunk) => {
       answer += String(chunk)
     })
-    // What comes after a request that was refused may be answered with a reset.
+    // Requests after a refused one may be answered with a reset.
     socket.on("error", () => undefined)
     socket.on("close", () => resolve(answer))
   })

@@ -21,7 +21,7 @@ describe("streams of one organization", () => {
   it("beyond four wait, beyond sixteen waiting are refused, and another organization streams at once", async () => {
     const abort = new AbortController()
     const statuses: number[] = []
-    // A body that nobody holds is cancelled.
+    // An unreferenced body is cancelled.
     const responses: Response[] = []
     const calls = Array.from({ length: 40 }, async () => {
       const answer = await open("a-member", abort.signal)

@@ -1,4 +1,4 @@
-// Times as callers may write them: RFC 3339 with any offset, kept and compared as UTC with milliseconds.
+// Times in callers' notation: RFC 3339 with any offset, stored and compared as UTC with milliseconds.
 import { expect } from "chai"
 import { z } from "zod"
 import { Timestamp } from "#core"

@@ -1,4 +1,4 @@
-// One trace over every hop: into a call by a header or by an MCP message, through the queue, and out to another system.
+// One trace over every hop: into a call by a header or an MCP message, through the queue, and out to another system.
 import { createServer } from "node:http"
 import type { AddressInfo } from "node:net"
 import type { InMemorySpanExporter } from "@opentelemetry/sdk-trace"

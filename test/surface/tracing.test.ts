@@ -1,4 +1,4 @@
-// Spans of calls with an SDK registered: what they say, whose trace they belong to, and what goes out of it.
+// Spans of calls with a registered SDK: their attributes, their trace, and outgoing context.
 import type { InMemorySpanExporter } from "@opentelemetry/sdk-trace"
 import { expect } from "chai"
 import { fromHeaders, inSpan, traceHeaders } from "../../core/kernel/tracing.ts"

@@ -1,4 +1,4 @@
-// Work that is repeated after a conflict.
+// Work repeated after a conflict.
 import { mkdtemp, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -34,7 +34,7 @@ describe("retryConflicts", () => {
     await rm(folder, { recursive: true })
   })
 
-  /** Reads a counter and writes the next number if nobody else did meanwhile. */
+  /** Reads a counter and writes the next number, unless it has changed meanwhile. */
   const countUp = (id: string) =>
     works().retryConflicts(async (work) => {
       const before = await store.open(Counters).get(id)

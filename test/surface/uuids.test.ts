@@ -1,4 +1,4 @@
-// UUIDs as callers may write them: in either case (RFC 9562 section 4); answered in lower case.
+// UUIDs in callers' notation: in either case (RFC 9562 section 4), answered in lower case.
 import { expect } from "chai"
 import { z } from "zod"
 import { SlugOrId, Uuid } from "#core"

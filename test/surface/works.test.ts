@@ -1,4 +1,4 @@
-// Units of work outside a call, and what their hooks may and may not do.
+// Units of work outside a call, and permitted and forbidden uses of their hooks.
 import { expect } from "chai"
 import { Notes, orgA } from "./operations.ts"
 import { openSurfaceBench, type SurfaceBench } from "./surface-bench.ts"

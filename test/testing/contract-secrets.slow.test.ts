@@ -1,4 +1,4 @@
-// Wherever an action's config can hold a secret, the contract finds out whether it stays there.
+// The contract checks every place of an action's config for leaked secrets.
 import { expect } from "chai"
 import { z } from "zod"
 import { defineAction, template } from "#core"
@@ -6,7 +6,7 @@ import { tried } from "./contract-bench.ts"
 
 const note = { note: template(z.string()).optional() }
 
-/** What the contract says of an action that logs and returns its whole config. */
+/** Returns the contract's findings for an action that logs and returns its whole config. */
 async function saidOf(fields: z.ZodRawShape, example = "") {
   const leaking = defineAction({
     type: "sample.act",

@@ -1,4 +1,4 @@
-// The wall between organizations, where an action's plugin keeps documents for all of them, or one for each.
+// The wall between organizations, for actions whose plugin stores documents globally or per organization.
 import { expect } from "chai"
 import { z } from "zod"
 import { type Document, defineAction, defineCollection, definePlugin, Store, template, type UnitOfWork } from "#core"
@@ -19,7 +19,7 @@ interface Run {
   readonly work: UnitOfWork
 }
 
-/** What the contract says of an action that is given a note's name, and what to write. */
+/** Returns the contract's findings for an action with a note's name and text as input. */
 async function saidOf(run: (args: Run) => Promise<string> | string) {
   const action = defineAction({
     type: "sample.note",

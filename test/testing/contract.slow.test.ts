@@ -1,5 +1,5 @@
-// The contract of action types tells a good action from bad ones: for each promise, an action that breaks it and nothing
-// else, tried as a user's would be.
+// The contract of action types distinguishes good from bad actions: for each promise, an action that breaks only this promise,
+// tested like a user's.
 
 import { once } from "node:events"
 import { createServer, get, type IncomingMessage } from "node:http"
@@ -15,7 +15,7 @@ import { type Subject, tried } from "./contract-bench.ts"
 const config = z.strictObject({ note: template(z.string()).optional(), api_key: z.string().optional() })
 type Config = typeof config
 
-/** A deferred action that keeps every promise, but for what `change` says. */
+/** A deferred action that honours every promise except for `change`. */
 function action<R extends Record<string, never>>(change: Partial<Action<Config, z.ZodType, R>> & Pick<Action<Config, z.ZodType>, "run">) {
   return defineAction({
     type: "sample.act",

@@ -11,7 +11,7 @@ interface Made {
   readonly secret: string
 }
 
-/** At most, and drawn from all that is less: so far that the next try never comes by itself. */
+/** Upper bounds of a random delay: so high that the next try never comes by itself. */
 const later = { initial_delay_ms: 86_400_000, max_delay_ms: 86_400_000 }
 
 describe("a test host", () => {
@@ -77,7 +77,7 @@ describe("a test host", () => {
     expect(await host.broadcasts("other")).to.deep.equal([])
     host.clock.move(later.initial_delay_ms)
     await until("the mail being sent", async () => (await whenAttempted(body.execution_id, "mail")).state !== "pending")
-    // Longer ago than the service keeps them for subscribers.
+    // Older than the service's retention for subscribers.
     expect(await host.broadcasts("leads")).to.deep.equal(broadcasts)
     expect(host.mails.map(({ to, subject }) => [to, subject])).to.deep.equal([[["sales@example.com"], "A lead"]])
     expect(host.calls.map(({ method, url, body: sentBody }) => [method, url, sentBody])).to.deep.equal([

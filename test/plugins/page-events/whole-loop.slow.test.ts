@@ -1,6 +1,6 @@
-// The loop that a team lives in, from end to end, with people played in a real browser: one looks around, clicks in rage,
-// begins a form and leaves; one sends the lead; one only looks. Then everything that the team asks: the rows, what was
-// derived of them, the lead, answers in SQL, the live updates that came meanwhile, and a picture of the page.
+// A team's whole loop from end to end, with people played in a real browser. One looks around, clicks in rage, starts a form and
+// leaves; one sends the lead; one only looks. Then the team's reads: the rows, derived rows, the lead, answers in SQL, the live
+// updates, and a picture of the page.
 import { expect } from "chai"
 import { io, type Socket } from "socket.io-client"
 import { browserFolder } from "../../chromium.ts"

@@ -11,7 +11,7 @@ import { pictureOf, start, startTaking, take } from "./taking.ts"
 const green = [0, 128, 0]
 const red = [255, 0, 0]
 
-/** Tries every way that a page has, then shows green; red when any of them got through. */
+/** Tries every path open to a page, then shows green, or red if any path succeeded. */
 function everyWay(inside: { origin: string; port: number; stun: number }): string {
   const hosts = ["127.0.0.1", "localhost", "0x7f000001", "127.1", "[::1]", "[::ffff:127.0.0.1]", "0.0.0.0", "inside.localhost"]
   const urls = hosts.map((host) => `http://${host}:${inside.port}`)
@@ -97,7 +97,7 @@ describe("screenshots: what a page can reach", () => {
       const { status, body } = await start(host, { url: `http://${address}:${inside.port}/` })
       expect([address, status, body.code, body.details.reason]).to.deep.equal([address, 400, "failed_precondition", "address_refused"])
     }
-    // The service itself, anywhere but where pages are.
+    // The service itself outside of pages.
     for (const path of ["/private-route", "/metrics", "/p/../private-route", "/p/%2e%2e/private-route", "/p/..%2fprivate-route", "/p//x"]) {
       const { status, body } = await start(host, { url: host.url + path })
       expect([path, status, body.code]).to.deep.equal([path, 400, "failed_precondition"])
@@ -106,7 +106,7 @@ describe("screenshots: what a page can reach", () => {
   })
 
   it("fails a navigation to a private address, by name, redirect, script, refresh or click", async () => {
-    // The page itself is answered before its next one is refused, and that by a machine that may be busy.
+    // The page is answered before its next request is refused, possibly by a busy machine.
     const time = { action: "wait", ms: 5_000 }
     const click = { action: "click", selector: "#in" }
     const tries: Record<string, unknown>[] = [
@@ -165,7 +165,7 @@ describe("screenshots: what a page can reach", () => {
   })
 })
 
-/** A page of ours that tries the rest of the service, and a route that no page may reach. */
+/** An own page that tries the rest of the service, and a route that no page may reach. */
 function probe(urls: string[], url: () => string) {
   const own = defineRoute({
     name: "probe.own",

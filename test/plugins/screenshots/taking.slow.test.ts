@@ -1,4 +1,4 @@
-// Pictures of pages as callers get them: what is asked for is what is in the picture, and what is wrong is told.
+// Screenshots for callers: the picture matches the request, and errors are reported.
 import { once } from "node:events"
 import { connect } from "node:net"
 import { expect } from "chai"
@@ -73,7 +73,7 @@ describe("screenshots", () => {
     for (const y of [300, 900, 1_500, 2_100]) expect(picture.at(200, y), `section at ${y}`).to.deep.equal(red)
     expect(picture.at(390, picture.height - 2)).to.deep.equal(green)
     expect(result.http_status).to.equal(200)
-    // Only where the machine has no font for it.
+    // Only if the machine has no font for it.
     for (const warning of result.warnings) expect(warning).to.match(/^missing_glyphs: .*Han/)
     const missing = await take(host, { url: `${site.origin}/nothing-here` })
     expect([missing.status, missing.http_status]).to.deep.equal(["done", 404])
@@ -187,7 +187,7 @@ describe("screenshots", () => {
   })
 
   it("says why a page did not come", async () => {
-    // Nothing can listen at the port of a client.
+    // No server can listen at a client's port.
     const client = connect(site.port, "127.0.0.1")
     await once(client, "connect")
     const closed = `127.0.0.1:${client.localPort}`

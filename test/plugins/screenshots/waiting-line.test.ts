@@ -1,4 +1,4 @@
-// The bound of screenshots in progress, at the instants where a start stands in memory, on disk, or in both.
+// The bound of screenshots in progress while a start is in memory, on disk, or in both.
 import { expect } from "chai"
 import { StagedWork } from "../../../core/contract/unit-of-work.ts"
 import { systemClock } from "../../../core/kernel/clock.ts"

@@ -1,4 +1,4 @@
-// A domain's records held against a real DNS server: what is found, what it means, and what does not count.
+// Checks of a domain's records with a real DNS server: found records, their meaning, and ignored records.
 import { expect } from "chai"
 import { type TestHost, testHost } from "#core/testing"
 import { onBothStores } from "../../pipeline/stores.ts"
@@ -132,7 +132,7 @@ onBothStores("checks of sending domains", ({ start }) => {
   })
 })
 
-/** Where what is not answered in time is the subject; all else is asked again until it is. */
+/** Only here timeouts are the subject; other tests repeat unanswered questions. */
 describe("checks of sending domains that DNS does not answer in time", () => {
   let host: TestHost
   let dns: DnsServer
@@ -157,7 +157,7 @@ describe("checks of sending domains that DNS does not answer in time", () => {
       const created = await customer.create(domain)
       await until("the domain being active", async () => (await customer.verify(domain)).sending_domain.status === "active")
       dns.fail(created[record].name, how)
-      // Over TCP nothing is asked where UDP was too late already.
+      // No TCP question follows a UDP timeout.
       const { sending_domain, of } = await until("the time-out", async () => {
         const verified = await customer.verify(domain)
         return why.test(verified.of(record)?.fix ?? "") && verified

@@ -1,4 +1,4 @@
-// Sending domains as the people of an organization register, read, change and delete them.
+// Sending domains for people of an organization: register, read, change and delete.
 import { createPublicKey } from "node:crypto"
 import { expect } from "chai"
 import { type Sealed, Store, Vault } from "#core"

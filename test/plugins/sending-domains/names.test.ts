@@ -1,4 +1,4 @@
-// Which domains may be registered, and what is offered for them. The store has no part in it, so one suffices.
+// Allowed names of domains, and the records offered for them. Independent of the store, so one store suffices.
 import { expect } from "chai"
 import { type TestHost, testHost } from "#core/testing"
 import { Customer, domainsEnv, path, type Refusal, typesOf } from "./customer.ts"

@@ -1,4 +1,4 @@
-// What a check finds of a domain's records, and at whom it asks. The store has no part in it, so one suffices.
+// Findings of a check of a domain's records, and the servers asked. Independent of the store, so one store suffices.
 import { expect } from "chai"
 import { type TestHost, testHost } from "#core/testing"
 import { Customer, checked, domainsEnv } from "./customer.ts"
@@ -126,7 +126,7 @@ describe("records of sending domains", () => {
     const restore = () => {
       for (const { name, type, value } of records) dns.set(name, type, value)
     }
-    /** The value that a fix names passes the check. */
+    /** The value named in a fix passes the check. */
     const follows = async (record: string, fix: string) => {
       const advised = /(v=(?:spf1|DMARC1).*)$/.exec(fix)?.[1]
       if (advised === undefined) return

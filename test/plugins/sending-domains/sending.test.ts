@@ -1,4 +1,4 @@
-// Mail of an organization with a domain of its own: who it is from, and whether what arrives is signed as DNS says.
+// Mail of an organization with its own domain: the sender, and signatures that agree with DNS.
 import { expect } from "chai"
 import { authenticate } from "mailauth"
 import type { TestHost } from "#core/testing"
@@ -50,7 +50,7 @@ onBothStores("mail from sending domains", ({ start }) => {
       await patiently(() => host.send(pipeline, { email: "lead@elsewhere.test", name: "Zoë" }))
       return until("the mail", () => mailbox.received[count])
     }
-    /** As a mailbox provider judges it, reading the key from the same DNS. */
+    /** Authenticates like a mailbox provider, with keys from the same DNS. */
     const judged = async (raw: string) => {
       const verdict = await authenticate(Buffer.from(raw, "latin1"), {
         trustReceived: false,

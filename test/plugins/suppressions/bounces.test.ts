@@ -1,5 +1,5 @@
-// Bounces and complaints over real SMTP: a message leaves, its report arrives at the return path, and its address is not
-// written to again. Nothing that others make up has an effect.
+// Bounces and complaints over real SMTP. A message leaves, its report arrives at the return path, and its address receives no
+// further mail. Forged reports have no effect.
 import { expect } from "chai"
 import { Store, UnitsOfWork } from "#core"
 import { Mailer } from "../../../plugins/people/email/index.ts"
@@ -40,7 +40,7 @@ onBothStores("bounces and complaints", ({ start }) => {
   })
 
   let sends = 0
-  /** Sends a message; its envelope sender, and its id. */
+  /** Sends a message. Returns its envelope sender and its id. */
   const deliver = async (to: string, more: object = {}) => {
     const message = { organization: service.host.organization.id, to, heading: "Hello", at: "2026-01-02T03:04:05.006Z" }
     const receipt = await service.host.get(Mailer).send({ ...message, idempotencyKey: `message ${sends++}`, ...more })
@@ -57,9 +57,9 @@ onBothStores("bounces and complaints", ({ start }) => {
     (await patiently(() => service.host.api<{ suppressions: Entry[] }>("GET", "/v1/suppressions?limit=200"))).body.suppressions
   const entryOf = async (address: string) => (await entries()).find((entry) => entry.address === address)
   let arrived = 0
-  /** One for many messages: a server that sees whether its client talks too early lets each wait. */
+  /** One session for many messages: a server that checks for early talkers delays each session. */
   let session: SmtpClient | undefined
-  /** Delivers a report to the return path, and waits until it was handled. */
+  /** Delivers a report to the return path, and waits until it has been handled. */
   const report = async (to: string | string[], message: string) => {
     session ??= await SmtpClient.open(service.port)
     expect(await session.send("", typeof to === "string" ? [to] : to, message)).to.match(/^250 /)

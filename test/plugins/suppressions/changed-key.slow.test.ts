@@ -1,4 +1,4 @@
-// The suppression list after the master key was changed: it holds back what it did, and links in old mail still work.
+// The suppression list after a change of the master key: suppressions stay in force, and links in old mail still work.
 import { randomBytes } from "node:crypto"
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"

@@ -1,4 +1,4 @@
-// The suppression list as the people of an organization keep it, and as every sender of mail obeys it.
+// The suppression list for people of an organization, and its effect on every sender of mail.
 import { expect } from "chai"
 import { UnitsOfWork } from "#core"
 import type { TestHost } from "#core/testing"

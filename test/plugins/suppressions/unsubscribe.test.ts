@@ -1,4 +1,4 @@
-// One-click unsubscription (RFC 8058), from the message as it arrives to the next one that is not sent.
+// One-click unsubscription (RFC 8058), from the delivered message to the next, suppressed one.
 import { expect } from "chai"
 import { authenticate } from "mailauth"
 import { type TestHost, testHost } from "#core/testing"

@@ -1,5 +1,5 @@
-// A node that is killed while it asks agents. Another node, or on the embedded file the next start, carries its runs on: each
-// ends once, says that it was asked again, and is paid once. Each lost model call counts as its estimate, once.
+// A node killed during requests to agents. Another node, or on the embedded file the next start, continues its runs. Each run
+// ends once, records the repeated request, and is paid once. Each lost model call counts once, as its estimate.
 import { type ChildProcess, spawn } from "node:child_process"
 import { createHmac } from "node:crypto"
 import { once } from "node:events"
@@ -35,7 +35,7 @@ interface Day {
 }
 
 const main = resolve(import.meta.dirname, "../../../core/main.ts")
-/** What a call of the model costs: 100 tokens in and 20 out. */
+/** Cost of a model call: 100 tokens in and 20 out. */
 const callMillicents = 120
 const webhookMillicents = 7
 const quick = 12
@@ -147,7 +147,7 @@ onBothStores("agent runs of a killed node", ({ storage }) => {
     const [tight = ""] = await attempts("tight", 4_100, 1)
     const [dropped = ""] = await attempts("dropped", 4_100, 1)
     await until("the agents being asked", () => agent.asked.length === 2 && models.asked.length === 3)
-    // Its call goes on until the kill. No other node repeats the call.
+    // Its call continues until the kill. No other node repeats the call.
     expect((await there<Run>("POST", `/v1/agent-runs/${dropped}/cancel`)).state).to.equal("canceled")
     // The model answers many runs: half of them before the kill, the others at the kill.
     const { promise, resolve: answerAll } = Promise.withResolvers<void>()
@@ -158,7 +158,7 @@ onBothStores("agent runs of a killed node", ({ storage }) => {
     })
     await attempts("many", 1_000_000, quick)
     await until("every call having reached the model", () => models.asked.length === 3 + quick)
-    // More runs begin around the kill. Their agent reports the costs.
+    // More runs start around the kill. Their agent reports the costs.
     const running = attempts("plenty", 1_000_000, quick, "worker").catch(() => [])
     await until("some of them being asked", () => agent.asked.length >= 2 + quick / 2)
     const exit = once(killed.child, "exit")
@@ -203,7 +203,7 @@ onBothStores("agent runs of a killed node", ({ storage }) => {
       expect(tried).to.have.length(runs.length)
       for (const attempt of tried) expect([attempt.latest_attempt?.state, attempt.adoption_state]).to.deep.equal(["submitted", "proposed"])
     }
-    // Runs whose start was committed, whether or not its answer came.
+    // Runs with a committed start, with or without an answer.
     const plenty = await runsOf("worker", [waiting.id, byWebhook.id])
     expect(plenty.length).to.be.at.least(quick / 2)
     await inWorkstream("plenty", plenty, webhookMillicents)
@@ -238,7 +238,7 @@ onBothStores("agent runs of a killed node", ({ storage }) => {
     expect(await spentOn("tight")).to.equal(charged([second]))
     expect(await spentOn("many")).to.equal(charged(many))
 
-    // What was handed over is none of a node's: the agent calls whichever answers.
+    // A handed-over run belongs to no node: the agent calls any node that answers.
     const body = JSON.stringify({ output: "Called back.", cost_millicents: webhookMillicents })
     const time = String(Math.floor(survivor.clock.now() / 1_000))
     const signature = `sha256=${createHmac("sha256", secret).update(`${time}.${body}`).digest("hex")}`

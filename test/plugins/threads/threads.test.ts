@@ -1,4 +1,4 @@
-// Threads, agents and runs: what a run leaves, by each way an agent is reached, and what cannot happen to it.
+// Threads, agents and runs: the records of a run for each kind of agent, and impossible events.
 import { createHmac } from "node:crypto"
 import { expect } from "chai"
 import { type Json, UnitsOfWork } from "#core"
@@ -89,7 +89,7 @@ describe("threads", () => {
   const messages = async (thread: string) =>
     (await host.api<{ messages: { role: string; author: string; content: string }[] }>("GET", `/v1/threads/${thread}/messages`)).body
       .messages
-  /** The messages that came with each call of the agent. */
+  /** Returns the messages of each call of the agent. */
   const messagesSent = () => agent.asked.map(({ body }) => (body["messages"] as { content: string }[]).map(({ content }) => content))
   const signed = (body: string, key = secret, at = host.clock.now()) => {
     const time = String(Math.floor(at / 1_000))
@@ -101,7 +101,7 @@ describe("threads", () => {
     const answer = await fetch(url, { method: "POST", body, headers: headers ?? signed(body) })
     return { status: answer.status, body: (await answer.json()) as Refusal & { state?: string } }
   }
-  /** A run whose agent took it and calls back. */
+  /** Starts a run with an agent that accepts it and calls back. */
   const handedOver = async (input: string) => {
     agent.answer(() => ({ status: 202 }))
     const run = await start("worker", input)
@@ -165,7 +165,7 @@ describe("threads", () => {
     ]
     for (const { status, body } of refusals) expect([status, body.details.reason]).to.deep.equal([401, "callback_refused"])
     expect((await read(run)).state).to.equal("waiting")
-    // A signed call of one run is worth nothing at the address of another.
+    // A signed call of one run is invalid at the address of another.
     const other = await handedOver("Another run")
     const [token] = /token=.*/.exec(url) ?? [""]
     const body = JSON.stringify({ output: "Repeated" })

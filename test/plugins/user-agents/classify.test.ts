@@ -1,5 +1,5 @@
-// How often device, browser family and in-app container are told right. The fixture is two halves by hash: rules may be
-// fitted to the one, and the other says what that is worth.
+// Accuracy of device, browser family and in-app container. The fixture is split in two halves by hash: rules may be fitted to one
+// half, and the other half measures their real quality.
 import { createHash } from "node:crypto"
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"

@@ -1,5 +1,5 @@
-// Caller names (specification 4.15): nothing is registered without a person, one registration regardless of what fails on the way,
-// and no status that Trust Hub did not tell.
+// Caller names (specification 4.15): no registration without a person, one registration in spite of failures, and only statuses
+// reported by Trust Hub.
 import { expect } from "chai"
 import type { TestHost } from "#core/testing"
 import { problemOfCallerName } from "../../../plugins/people/voice/caller-name.ts"
@@ -103,7 +103,7 @@ onBothStores("caller names", ({ start }) => {
     expect(submitted.trust_product_sid).to.equal(product?.sid)
     const approval = await desk.api<{ state: string; receipt: { ok: boolean } }>("GET", `/v1/approvals/${registration.approval_request_id}`)
     expect([approval.body.state, approval.body.receipt.ok]).to.deep.equal(["done", true])
-    // It stays so however long Twilio takes, and follows what Twilio says.
+    // It stays so for as long as Twilio takes, and then follows Twilio's status.
     const checked = submitted.checked_at ?? ""
     await desk.when("another look", ({ checked_at }) => (checked_at ?? "") > checked)
     expect((await desk.registration()).status).to.equal("submitted")

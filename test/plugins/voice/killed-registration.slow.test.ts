@@ -1,5 +1,5 @@
-// One registration whose service is killed after calls of Trust Hub's acted, before their answers are read: in the soak after
-// each of the eight.
+// One registration with its service killed after calls took effect in Trust Hub, before their answers: in the soak after each of
+// the eight calls.
 import { expect } from "chai"
 import { testHost } from "#core/testing"
 import { freshFolder, type ServiceProcess, startService } from "../../crash/service-process.ts"
@@ -36,7 +36,7 @@ describe("a caller name of which Trust Hub says nothing", () => {
   })
 })
 
-/** Places of the calls. */
+/** Indexes of the calls. */
 const killedAfter = isSoak ? [...eightCalls.keys()] : [1, 3, 7]
 
 describe("a caller name whose service is killed after calls", () => {
@@ -64,7 +64,7 @@ describe("a caller name whose service is killed after calls", () => {
       hold(killedAfter[0] ?? 0)
       await call("POST", `/v1/approvals/${filed.approval_request_id}/decide`, desk.second, { decision: "approve" })
       for (const [place, index] of killedAfter.entries()) {
-        // Two of the calls are alike.
+        // Two of the calls are equal.
         const expected = alike(eightCalls.slice(0, index + 1), index)
         const acted = await until(`call ${index + 1}`, () => alike(hub.acted, index) >= expected && hub.acted.length)
         await service.kill()
@@ -76,7 +76,7 @@ describe("a caller name whose service is killed after calls", () => {
       const registration = async () => (await call<{ registration: Registration }>("GET", "/v1/voice/caller-name", desk.key)).registration
       await until("the submission", async () => (await registration()).status === "submitted")
       hub.decide("twilio-approved")
-      // A look a quarter of a minute after the submission.
+      // A check a quarter of a minute after the submission.
       await until("the approval of Twilio", async () => (await registration()).status === "active")
       expect(hub.acted.filter((call) => !call.endsWith("Evaluations"))).to.deep.equal(
         eightCalls.filter((call) => !call.endsWith("Evaluations")),

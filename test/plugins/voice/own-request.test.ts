@@ -1,4 +1,4 @@
-// The caller name of an organization with one admin: no gate lifts the approval, so a session of that person decides.
+// The caller name of an organization with one admin. No gate setting removes the approval, so a session of that person decides.
 import { expect } from "chai"
 import { UnitsOfWork } from "#core"
 import { type TestHost, testHost } from "#core/testing"

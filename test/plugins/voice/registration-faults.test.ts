@@ -1,5 +1,5 @@
-// What may go wrong between a person's approval and the carrier's: calls that are lost, refused or not answered as they
-// should be. One registration, and no status that Trust Hub did not tell.
+// Faults between a person's approval and the carrier's: lost calls, refused calls and unexpected answers. One registration, and
+// only statuses reported by Trust Hub.
 import { expect } from "chai"
 import { type TestHost, testHost } from "#core/testing"
 import { sampleOf } from "../../tier.ts"
@@ -83,7 +83,7 @@ describe("registering a caller name", () => {
       hub.fault(`POST ${last}`, "lost_after", times)
       await approved()
       await desk.when("the submission", ({ status }) => status === "submitted")
-      // Evaluating again changes nothing; everything else is found again.
+      // Repeated evaluations change nothing; all other objects are found again.
       expect(hub.acted.filter((action) => !action.endsWith("Evaluations"))).to.deep.equal(
         eightCalls.filter((eightCall) => !eightCall.endsWith("Evaluations")),
       )
@@ -139,7 +139,7 @@ describe("registering a caller name", () => {
     ]) {
       expect((await fetch(forged, { method: "POST" })).status).to.equal(404)
     }
-    // What the call says is not believed.
+    // The callback's status is not trusted.
     const before = await desk.registration()
     expect((await fetch(url, { method: "POST", body: "Status=twilio-approved" })).status).to.equal(204)
     await desk.when("a look", ({ checked_at }) => checked_at !== before.checked_at)

@@ -1,5 +1,5 @@
-// One story over organizations, agents and workstreams: what each step leaves in the read model, and what is refused. On
-// MongoDB there are two nodes, and what ends on one has ended on the other when it is answered.
+// One story over organizations, agents and workstreams: the read model after each step, and refusals. On MongoDB there are two
+// nodes. An end on one node has taken effect on the other by the time of the answer.
 import { expect } from "chai"
 import { UnitsOfWork } from "#core"
 import { type TestHost, type TestHostOptions, testHost } from "#core/testing"

@@ -1,5 +1,5 @@
-// Every transition that is not in a table, tried through the API from each state: refused, with the events that there are,
-// and nothing changed. Generated from the tables.
+// Every transition missing from a table, tried through the API from each state: refused with the allowed events, without a
+// change. Generated from the tables.
 import { expect } from "chai"
 import { type Json, possibleEvents, type StateMachine, Store, UnitsOfWork } from "#core"
 import { PartCollection, WorkstreamCollection } from "../../../plugins/agents/workstreams/collections.ts"
@@ -19,10 +19,10 @@ import { type Refusal, WorkstreamBench } from "./bench.ts"
 
 interface Tried {
   readonly machine: StateMachine
-  /** Where the state is kept. */
+  /** Document that stores the state. */
   readonly part: "workstream" | "phase" | "assignment" | "decision"
   readonly field: string
-  /** Events that callers can ask for; the others happen within them. */
+  /** Events available to callers; the others occur within them. */
   readonly events: readonly string[]
   readonly path: string
   readonly more?: Record<string, unknown>
@@ -103,7 +103,7 @@ describe("transitions of workstreams", () => {
     const phase = await bench.ok<{ id: string }>("POST", "/tried/phases", { phase: "p", title: "P" })
     const assignment = await bench.ok<{ id: string }>("POST", "/tried/assignments", { assignment: "a", objective: "A" })
     await bench.ok("POST", "/tried/decisions", { decision: "d", what: "D" })
-    // A decision is known by its slug alone.
+    // Answers identify a decision only by its slug.
     const decision = await bench.host.get(Store).open(PartCollection, bench.host.organization.id).first({ kind: "decision" })
     ids = { workstream: workstream.id, phase: phase.id, assignment: assignment.id, decision: decision?.id ?? "" }
   })

@@ -1,4 +1,4 @@
-// Workstreams as people and agents use them: the read model after each step, budgets, external refs, and what is refused.
+// Workstreams for people and agents: the read model after each step, budgets, external refs, and refusals.
 import { expect } from "chai"
 import { z } from "zod"
 import { type Json, Store, UnitsOfWork } from "#core"
@@ -145,7 +145,7 @@ describe("workstreams", () => {
   })
 
   it("charge models to the budget, and refuse what it does not hold", async () => {
-    // An estimate is from above: 2,000 tokens of answer and what is read.
+    // An estimate is an upper bound: 2,000 tokens of answer plus the input.
     const slug = await bench.inWork("budget", "writer", { token_budget_millicents: 2_100 })
     await bench.ok("POST", `/${slug}/assignments/copy/attempts`)
     await bench.attempted(slug, "submitted")
@@ -184,7 +184,7 @@ describe("workstreams", () => {
     await decide(slug, "web", "succeed")
     const reported = (await decide(slug, "web", "report_achieved", { outcome_label: "12 leads" })).body
     expect(reported).to.include({ execution_status: "executed", outcome_status: "achieved", status: "authorized" })
-    // Its id is another name of it, and what is kept is the slug.
+    // Its id is another name for it; the stored value is the slug.
     const stored = await bench.host.get(Store).open(parts(), bench.host.organization.id).first({ kind: "decision", slug: "web" })
     expect(await propose("radio", { supersedes_decision_slug: stored?.id })).to.include({ supersedes_decision_slug: "web" })
     expect((await decide(slug, "radio", "authorize")).body).to.include({ status: "authorized" })

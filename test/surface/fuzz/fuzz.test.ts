@@ -10,7 +10,7 @@ import { fuzz } from "./fuzz.ts"
 import type { Endpoint } from "./inputs.ts"
 
 const inputs = Number(process.env["MILLRACE_TEST_INPUTS"] ?? byTier({ fast: 1_500, slow: 20_000, soak: 10_000_000 }))
-/** The caches are full after so many inputs. */
+/** The caches are full after this many inputs. */
 const warmInputs = 200_000
 const maxGrowthMb = 64
 

@@ -1,4 +1,4 @@
-// Channels of the service need the scope of the reads that they mirror.
+// Channels of the service require the scope of their corresponding reads.
 import { expect } from "chai"
 import { io, type Socket } from "socket.io-client"
 import { Declarations } from "#core/engine"

@@ -13,7 +13,7 @@ describe("requests of sockets", () => {
   beforeEach(async () => {
     const limits = { key_per_minute: 20, organization_per_minute: 1_000 }
     bench = await openSurfaceBench({ rateLimits: limits, addressPerMinute: 30, endpointOrganization: orgA.id })
-    // Nothing refills.
+    // With a stopped clock, no quota refills.
     bench.clock.stand()
   })
   afterEach(async () => {

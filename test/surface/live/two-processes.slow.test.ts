@@ -1,5 +1,5 @@
-// One audience over several processes (mongodb): what one commits, sockets on the other hear, each message once, also
-// when the process that took the event is gone.
+// Live messages over several processes (mongodb). Sockets receive commits of other processes, each message once, also after the
+// end of the process that received the event.
 import { type ChildProcess, spawn } from "node:child_process"
 import { createHash } from "node:crypto"
 import { mkdtempSync, readFileSync, rmSync } from "node:fs"
@@ -40,7 +40,7 @@ suite("live updates over two processes (mongodb)", () => {
   })
 
   const on = (index: number) => millrace({ baseUrl: nodes[index]?.url ?? "", key })
-  /** Subscribes on that node; gives what was heard there so far. */
+  /** Subscribes on that node. Returns the messages so far. */
   const listening = async (index: number) => {
     const live = await on(index).live<{ told: { n: number } }>({ reconnectMs: 50 })
     open.push(live)

@@ -1,5 +1,5 @@
-// The official MCP conformance suite against the whole service, in the current revision of the protocol and the one
-// before. What does not apply stands, with why, in the lists beside this file.
+// The official MCP conformance suite against the whole service, in the current and the previous revision of the protocol. Lists
+// beside this file contain the exceptions with reasons.
 import { execFile } from "node:child_process"
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"

@@ -1,4 +1,4 @@
-// MCP through the official client, in both revisions: the same operations, walls and refusals as everywhere else.
+// MCP through the official client, in both revisions: the same operations, walls and refusals as on other surfaces.
 
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client"
 import { InMemoryTransport } from "@modelcontextprotocol/server"
@@ -57,7 +57,7 @@ describe("MCP", () => {
     expect(client.getNegotiatedProtocolVersion()).to.equal(revision)
     return client
   }
-  /** All pages of all tools that the credential may call. */
+  /** All pages of all tools available to the credential. */
   const allTools = async (revision: Revision = "2026-07-28") => (await connect(host.adminKey, revision, {}, "?tools=all")).listTools()
   const bodyOf = (result: Awaited<ReturnType<Client["callTool"]>>) => {
     const [content] = result.content
@@ -181,7 +181,7 @@ describe("MCP", () => {
       })
       expect(refusal(result)).to.deep.equal(response.body)
     }
-    // What is too much to be parsed is refused before it is known to be a call.
+    // A message too large to parse is refused before it is known to be a call.
     const unparsed = await insert(500_000)
     expect(unparsed.said).to.deep.equal(unparsed.rest.body)
     expect(unparsed.rest.body).to.deep.include({ code: "invalid_argument", details: { reason: "body_too_deep", limit: 100 } })

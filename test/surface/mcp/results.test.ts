@@ -1,4 +1,4 @@
-// Results of tools: bounded, complete where a cursor continues them, and marked as data.
+// Results of tools: bounded, complete with a cursor, and marked as data.
 import { expect } from "chai"
 import fc from "fast-check"
 import { type TestHost, testHost } from "#core/testing"

@@ -1,11 +1,11 @@
-// The list of tools: what a credential and a URL select, how large it is, and what models accept.
+// The list of tools: the selection by credential and URL, its size, and its acceptance by models.
 import { expect } from "chai"
 import { type TestHost, testHost } from "#core/testing"
 import { Operations } from "../../../core/contract/operation.ts"
 import { portableKeywords } from "../../../core/surface/mcp/portable-schema.ts"
 import { callTool, jsonOf, type ListedTool, post, rpc, toolsOf } from "./rpc.ts"
 
-/** Operations of the specification that have a tool; a read for staff alone is left out (docs/adr/0025). */
+/** Operations of the specification with a tool; excludes a read for staff (docs/adr/0025). */
 const specified = [
   "chatapp_conversations_list",
   "datasets_list",
@@ -192,7 +192,7 @@ describe("the list of MCP tools", () => {
   })
 })
 
-/** Places of a schema that one of the three makers refuses. */
+/** Returns places of a schema refused by one of the three vendors. */
 function problemsOf(schema: object, path: string): string[] {
   const { properties = {}, items, anyOf = [], type, enum: values, required = [], description } = schema as Record<string, never>
   const unknown = Object.keys(schema).filter((key) => !(portableKeywords as readonly string[]).includes(key))

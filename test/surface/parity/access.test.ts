@@ -1,5 +1,5 @@
-// Every registered operation, as a caller without a key, without the scope or with a lower role meets it, over REST, MCP,
-// the command and the client alike.
+// Every registered operation for a caller without a key, without the scope or with a lower role, equally over REST, MCP, the
+// command and the client.
 
 import { expect } from "chai"
 import { roles } from "#core/engine"
@@ -38,10 +38,10 @@ describe("every operation", () => {
     }
     expect(problems).to.deep.equal([])
   }
-  /** Where much must be made first for each of them, or what is tried is refused before an operation is looked at. */
+  /** For checks with many preparations per operation, or with a refusal before the operation is considered. */
   const eachOfSample = (check: (operation: AnyOperation) => Promise<string | undefined>) =>
     eachOperation(check, sampleOf([...bench.operations.values()]))
-  /** The first outcome, of any surface, that is not as it should be. */
+  /** Returns the first unexpected outcome of any surface. */
   const unlike = async (
     operation: AnyOperation,
     caller: Omit<Caller, "url">,
@@ -88,7 +88,7 @@ describe("every operation", () => {
 
   it("is unauthenticated without a key, and with an invalid one", async () => {
     await eachOperation((operation) => unlike(operation, { key: null }, refusedAs("unauthenticated")))
-    // How wrong a key is, no surface can tell.
+    // No surface can tell kinds of wrong keys apart.
     for (const key of ["nonsense", `mr_api_${"A".repeat(54)}`])
       await eachOfSample((operation) => unlike(operation, { key }, refusedAs("unauthenticated"), {}, surfaceToTry))
   })

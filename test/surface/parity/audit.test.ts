@@ -1,5 +1,5 @@
-// Every operation that changes something leaves one audit record: who, over which surface, what was asked for, and each
-// document before and after; never a secret. What only reads leaves none.
+// Every changing operation leaves one audit record: caller, surface, input, and each document before and after, without secrets.
+// Reads leave no record.
 import { expect } from "chai"
 import type { AnyOperation } from "../../../core/contract/operation.ts"
 import { isSecretName } from "../../../core/kernel/secret-names.ts"
@@ -28,13 +28,13 @@ describe("the audit record of every change", () => {
   })
   after(() => fixture.host.stop())
 
-  /** Reads with a service key: it outlives the member. */
+  /** Reads with a service key, since it outlives the member. */
   const entriesOf = async (member: Member, operation: AnyOperation): Promise<Entry[]> => {
     const key = await keyOf(fixture, member, "owner")
     const path = `/v1/audit-log?limit=200&operation=${operation.name}`
     return (await fixture.host.api<{ audit_log: Entry[] }>("GET", path, undefined, { key })).body.audit_log
   }
-  /** Calls the operation as its first example does, in an organization of its own. */
+  /** Calls the operation with its first example in a new organization. */
   const called = async (operation: AnyOperation, surface: SurfaceName) => {
     const [member] = await members(fixture, [`audited-${++count}`], operation)
     if (!member) throw new Error("no member")
@@ -74,7 +74,7 @@ describe("the audit record of every change", () => {
   })
 })
 
-/** Who, over which surface, what was asked for, and before and after. */
+/** Checks caller, surface, input, and values before and after. */
 function tells(entry: Entry, operation: AnyOperation, surface: SurfaceName, input: Input): void {
   expect(entry.actor.surface).to.equal(surface === "mcp" ? "mcp" : "rest")
   expect(entry.actor.user_id).to.match(/^[0-9a-f-]{36}$/)
@@ -97,7 +97,7 @@ function hides({ host }: ParityFixture, text: string, secrets: readonly string[]
   }
 }
 
-/** Values under the names that secrets have. */
+/** Returns values under names of secrets. */
 function secretsIn(value: unknown, within = false): string[] {
   if (typeof value === "string") return within ? [value] : []
   if (typeof value !== "object" || value === null) return []

@@ -1,4 +1,4 @@
-// Calls whose commit comes second. The call is repeated if the service itself may have changed the document.
+// Calls whose commit loses against a faster one. The call is repeated if the service itself may have changed the document.
 import { expect } from "chai"
 import type { AnyOperation } from "../../../core/contract/operation.ts"
 import { Store, type Write } from "../../../core/contract/store.ts"
@@ -39,7 +39,7 @@ describe("a call that meets a faster commit", () => {
   })
   after(() => fixture.host.stop())
 
-  /** Calls the operation as its first example does, in an organization of its own, after a rival commit. */
+  /** Calls the operation with its first example in a new organization, after a rival commit. */
   const called = async (operation: AnyOperation) => {
     const [member] = await members(fixture, [`second-${++count}`], operation)
     if (!member) throw new Error("no member")

@@ -9,14 +9,14 @@ import { giving, members, placed, whenSettled } from "./members.ts"
 import { Scene } from "./scene.ts"
 import { fromQuery, type Input } from "./surfaces.ts"
 
-// The credential of these ends with the first call.
+// Their credential ends with the first call.
 const ending = ["members.leave", "me.delete"]
 const operations = (await shippedOperations()).filter(({ name }) => !ending.includes(name))
 const page = "https://app.example.test"
 
 const fieldsOf = ({ input }: AnyOperation) => Object.keys((wireSchema(input, "input")["properties"] ?? {}) as object)
 
-/** What decides how HTTP treats an operation. */
+/** Properties of an operation that decide its HTTP behaviour. */
 function shapeOf(operation: AnyOperation): string {
   const { http, hints, streams, secretOutput } = operation
   const fields = fieldsOf(operation)
@@ -26,7 +26,7 @@ function shapeOf(operation: AnyOperation): string {
 }
 
 const firsts = new Set(new Map([...operations].reverse().map((operation) => [shapeOf(operation), operation])).values())
-/** Defines a test, or none in a tier whose turn it is not. */
+/** Defines a test, or no test in a tier without a turn. */
 const walkWhere = (isOfSample: boolean): ((title: string, test: () => Promise<void>) => unknown) =>
   isDue(isOfSample) ? it : () => undefined
 const lists = operations.filter((operation) => ["limit", "cursor"].every((field) => fieldsOf(operation).includes(field)))
@@ -41,7 +41,7 @@ describe("by construction", () => {
   })
   after(() => fixture.host.stop())
 
-  /** A fresh organization in which the operation's first example can be called. */
+  /** Creates a new organization with the preparations of the operation's first example. */
   const scene = async (operation: AnyOperation): Promise<Scene> => {
     const [member] = await members(fixture, [`convention-${++count}`], operation)
     if (!member) throw new Error("no member")

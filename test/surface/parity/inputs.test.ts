@@ -1,6 +1,5 @@
-// All that is sent to any operation, right or broken, over any surface, is answered as the contract says: never a 5xx,
-// never a stack trace, never another organization's data, never a code outside the closed set or outside what the
-// operation declares.
+// All inputs to any operation, valid or broken, over any surface, have contractual answers: never a 5xx, a stack trace, another
+// organization's data, or an undeclared code.
 import { expect } from "chai"
 import fc from "fast-check"
 import { exitCodeOf } from "../../../core/cli/operations/problem.ts"
@@ -18,7 +17,7 @@ import { type Input, type Outcome, offered, type SurfaceName, surfaceNames, surf
 
 const operations = await shippedOperations()
 const runs = isFast ? drawnRuns : 2 * drawnRuns
-/** What any operation may answer besides what it declares. */
+/** Codes that any operation may return besides its declared ones. */
 const always = ["invalid_argument", "permission_denied", "resource_exhausted", "unauthenticated"]
 const trace = /\n\s+at |node_modules|\.ts:\d/
 
@@ -35,11 +34,11 @@ describe("answered, not failed", () => {
 
   for (const operation of sampleOf(operations)) {
     it(`is any input of ${operation.name}`, async () => {
-      // Ending the key that the test itself uses says nothing about inputs.
+      // Uses a separate key for operations that could end the test's own key.
       const isEnding = ["api_keys.revoke", "members.leave", "members.remove"].includes(operation.name)
       const key = isEnding ? await keyOf(bench, bench.home, "owner") : bench.home.key
       const problem = await problemOf(bench, operation, key)
-      // Not by expect, which shortens what it shows.
+      // Without `expect`, since it shortens its output.
       if (problem !== undefined) throw new Error(problem)
     })
   }
@@ -94,7 +93,7 @@ async function problemOf(bench: ParityBench, operation: AnyOperation, key: strin
   return `${operation.name} (seed ${details.seed}): ${JSON.stringify(details.counterexample).slice(0, 600)}\n  ${cause}`
 }
 
-/** Right ones and broken ones, naming things of our own, of others, and of nobody. */
+/** Valid and broken inputs that name own, foreign and missing documents. */
 function inputsOf({ own, foreigns }: ParityBench, operation: AnyOperation): fc.Arbitrary<Input> {
   const schema = wireSchema(operation.input, "input")
   const existing = { slugs: own.slugs, ids: [...own.ids, ...foreigns.ids] }
@@ -113,7 +112,7 @@ function inputsOf({ own, foreigns }: ParityBench, operation: AnyOperation): fc.A
     { weight: 2, arbitrary: brokenInputs(right, schema) },
     { weight: 2, arbitrary: brokenInputs(near, schema) },
   )
-  // No URL carries these as a segment: it leads to another path, whose answer says nothing about this operation.
+  // No URL can contain these as a segment: the resulting path has another answer.
   const inPath = pathParameters(operation.http.path)
   return all.filter((input) => inPath.every((name) => input[name] !== "." && input[name] !== ".."))
 }
@@ -121,7 +120,7 @@ function inputsOf({ own, foreigns }: ParityBench, operation: AnyOperation): fc.A
 function faultOf(operation: AnyOperation, surface: SurfaceName, { code, status, text, exitCode }: Outcome): string | undefined {
   if (status >= 500 || trace.test(text.slice(0, 20_000))) return "failed"
   if (code === undefined) return undefined
-  // What the command line itself cannot say.
+  // Errors of the command line itself.
   if (surface === "cli" && exitCode === 1 && code === "none") return undefined
   if (!(code in httpStatusOf)) return "no error body"
   if (httpStatusOf[code as ErrorCode] >= 500) return "failed"
@@ -138,7 +137,7 @@ function strangeFieldOf(operation: AnyOperation, surface: SurfaceName, input: In
   return strange && `names the field ${strange.path}, which the operation does not have`
 }
 
-/** Ids of others, unless the input itself has them. */
+/** Returns ids of other organizations that the input does not contain. */
 function leakOf({ foreigns }: ParityBench, input: Input, { text }: Outcome): string | undefined {
   const inputText = JSON.stringify(input)
   const foreignId = foreigns.ids.find((id) => text.includes(id) && !inputText.includes(id))

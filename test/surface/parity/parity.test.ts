@@ -10,7 +10,7 @@ import { walked } from "./walk.ts"
 
 const operations = await shippedOperations()
 
-/** What somebody's own plugin might declare. */
+/** A declaration of a user's own plugin. */
 const base = {
   access: { scope: "boards:read", role: "guest" },
   hints: { readOnly: true, destructive: false, idempotent: true },
@@ -91,7 +91,7 @@ describe("over every surface alike", () => {
 
   for (const [index, operation] of operations.entries()) {
     const over = surfacesToCompare(operation, index)
-    // In another tier.
+    // Covered by another tier.
     if (over.length === 1) continue
     it(operation.name, async () => {
       const { succeeded, tried, problem } = await walked(fixture, operation, over)

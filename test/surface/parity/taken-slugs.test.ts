@@ -1,4 +1,4 @@
-// Every operation that creates something under a slug or a key: two calls with one slug, and two calls with one name.
+// Every operation that creates a document under a slug or a key: two calls with one slug, and two calls with one name.
 import { expect } from "chai"
 import type { AnyOperation } from "../../../core/contract/operation.ts"
 import { pathParameters } from "../../../core/surface/call/audit.ts"

@@ -46,7 +46,7 @@ describe("another organization", () => {
     await liftGates(fixture, member)
     return member
   }
-  // Examples that begin alike share one organization. No call of these tests changes it.
+  // Examples with the same preparations share one organization. No call of these tests changes it.
   const answersByOperation = new Map<string, Answers>()
   const givenOf = async (examples: OperationExample["given"]): Promise<Answers> => {
     const answers =
@@ -100,7 +100,7 @@ describe("another organization", () => {
     })
   }
 
-  /** The items of every list in the answer. */
+  /** Returns the items of every list in the answer. */
   const itemsOf = async (operation: AnyOperation, key: string): Promise<Set<string>> => {
     const { body } = await surfaces.rest(operation, {}, { url: fixture.host.url, key })
     const lists = Object.values(body as object).filter((value) => Array.isArray(value))
@@ -124,7 +124,7 @@ describe("another organization", () => {
     })
   }
 
-  /** An organization with everything that the examples of the area begin with and create. */
+  /** Creates an organization with all documents of the area's examples. */
   async function furnish(area: string): Promise<Member> {
     const member = await another(`lists-${area.replaceAll("_", "-")}`)
     const cache = { answers: new Map<string, unknown>(), again: false }
@@ -137,7 +137,7 @@ describe("another organization", () => {
   }
 })
 
-/** Fields outside of the path whose names refer to a stored document. */
+/** Returns fields outside of the path whose names refer to a stored document. */
 function referringFields({ input, http }: AnyOperation): { name: string; isList: boolean }[] {
   const inPath = pathParameters(http.path)
   const properties = (wireSchema(input, "input")["properties"] ?? {}) as Record<string, { type?: unknown }>
@@ -146,7 +146,7 @@ function referringFields({ input, http }: AnyOperation): { name: string; isList:
     .map(([name, { type }]) => ({ name, isList: type === "array" }))
 }
 
-/** The first id in each answer that examples begin with, made for the member. */
+/** Returns the first id in each answer of the examples' preparations, created for the member. */
 async function idsOf(fixture: ParityFixture, member: Member): Promise<string[]> {
   const cache = { answers: new Map<string, unknown>(), again: false }
   // An example can conflict with an earlier example. Its answer is then missing.
@@ -156,12 +156,12 @@ async function idsOf(fixture: ParityFixture, member: Member): Promise<string[]> 
   return [...new Set(first)].filter((id) => id !== undefined)
 }
 
-/** In the first tier a part of them, another for each number. */
+/** Returns a rotating part in the first tier, otherwise all. */
 function some<T>(all: readonly T[], number: number): readonly T[] {
   return isFast ? all.filter((_, index) => index % 4 === number % 4) : all
 }
 
-/** The words of a refusal, without ids and numbers. */
+/** Returns the text of a refusal without ids and numbers. */
 function withoutOwn({ status, code, text }: Outcome): string {
   return code === undefined ? String(status) : text.replaceAll(/[0-9a-f]{8}-[0-9a-f-]{27}/g, "ID").replaceAll(/\d+/g, "N")
 }
