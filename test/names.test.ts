@@ -79,7 +79,7 @@ function isRefused({ name, isFunction }: Name): boolean {
   return participles.has(name) || others.has(name) || (isFunction && /^[a-z]+ed$/.test(name))
 }
 
-/** Names that a pattern declares. A field that keeps its own name is declared elsewhere. */
+/** Names declared by a pattern. A field under its own name is declared elsewhere. */
 function namesIn(pattern: Pattern | null): string[] {
   switch (pattern?.type) {
     case "Identifier":

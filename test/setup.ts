@@ -22,7 +22,7 @@ export function afterTests(ending: () => Promise<unknown>): void {
   endings.push(ending)
 }
 
-/** Rejections without a handler, which mocha ignores. They fail the test in which they occurred. */
+/** Rejections without a handler. Mocha ignores them; here they fail the current test. */
 const rejections: unknown[] = []
 const collectRejection = (reason: unknown) => void rejections.push(reason)
 

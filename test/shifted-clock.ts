@@ -1,5 +1,5 @@
-// A clock that tests can shift while timers run in real time. For tests that compare times, also under load. If timers must
-// follow the moved time, use the MovableClock of `testHost`.
+// A clock for tests of time comparisons, also under load: tests shift it while timers run in real time. If timers must follow the
+// moved time, use the MovableClock of `testHost`.
 import { type Clock, systemClock } from "../core/kernel/clock.ts"
 
 export class ShiftedClock implements Clock {

@@ -1,10 +1,10 @@
-// A fixture of user agents, as a file in one of the forms in which people keep such lists:
-// - JSON: a list of objects, or an object that holds one such list.
-// - JSON Lines: one object a line.
-// - CSV or TSV with a header line, fields quoted as RFC 4180 has it. An empty field says nothing of its class; `""` is the
-//   label for none.
+// Reads a fixture of user agents from a file in one of the usual forms:
+// - JSON: a list of objects, or an object with one list of objects.
+// - JSON Lines: one object per line.
+// - CSV or TSV with a header line, fields quoted as in RFC 4180. An empty field leaves its class unlabelled; `""` is
+//   the label of an empty class.
 //
-// | what | columns that are taken for it (in any case, `_`, `-` and spaces alike) |
+// | field | accepted columns (in any case; `_`, `-` and spaces are equal) |
 // |---|---|
 // | the agent | ua, user_agent, useragent, agent, string |
 // | device_type | device_type, device, device_category, type, form_factor |
@@ -34,7 +34,7 @@ const columns = {
 
 type Fields = Readonly<Record<string, unknown>>
 
-/** Throws an Error that names the missing part of the file. */
+/** Throws an Error with the missing part of the file. */
 export function readUserAgents(file: string | URL): UserAgentFixture {
   const name = String(file)
   const rows = rowsOf(name, readFileSync(file, "utf8").replace(/^\uFEFF/, ""))

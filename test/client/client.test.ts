@@ -26,7 +26,7 @@ describe("client", () => {
   /** A fetch without an answer until it is aborted. */
   const unanswered: typeof fetch = (_input, init) =>
     new Promise((_resolve, reject) => init?.signal?.addEventListener("abort", ({ target }) => reject((target as AbortSignal).reason)))
-  /** A fetch that loses answers, or never sends. */
+  /** A fetch with lost answers, or without sending. */
   function lossy(plan: ("lose answer" | "refuse" | Response)[]) {
     const requests: { method: string; key: string | null }[] = []
     const through: typeof fetch = async (input, init) => {

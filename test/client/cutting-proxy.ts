@@ -1,11 +1,11 @@
-// A TCP proxy that cuts connections after a number of bytes to the client, at any point of a message.
+// A TCP proxy. Cuts connections after a number of bytes to the client, at any point of a message.
 import { type AddressInfo, connect, createServer, type Socket } from "node:net"
 
 export interface CuttingProxy {
   readonly url: string
   /** Number of connections cut so far. */
   readonly cuts: number
-  /** Byte counts at which the next connections are cut. Later connections stay open. */
+  /** Byte counts for cutting the next connections. Later connections stay open. */
   cutAfter(bytes: readonly number[]): void
   /** Cuts all open connections. */
   cutNow(): void

@@ -1,4 +1,4 @@
-// A live subscriber that reconnects after the service restarted with an earlier clock.
+// A live subscriber reconnects after the service restarted with an earlier clock.
 import { mkdtemp, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -60,7 +60,7 @@ describe("live subscribers after a start with an earlier clock", () => {
     expect(second.gaps).to.equal(1)
     await say(3)
     clock.set(now + hourMs)
-    // The position is in a time that has passed twice.
+    // The position belongs to a time that has passed twice.
     const third = await heardUpTo(3, first.position)
     expect(third.gaps).to.equal(1)
     const last = await heardUpTo(4, "", () => say(4))

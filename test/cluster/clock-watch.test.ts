@@ -1,4 +1,4 @@
-// A clock that was ahead and is correct again, in a running service and after a restart.
+// A clock was ahead and is correct again, in a running service and after a restart.
 import { mkdtemp, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"

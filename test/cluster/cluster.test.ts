@@ -58,7 +58,7 @@ class StoppedClock implements Clock {
     waiting.add(run)
     return () => void waiting.delete(run)
   }
-  /** Timers that expired in the meantime fire at once. */
+  /** Timers expired in the meantime fire at once. */
   goOn(): void {
     const due = this.#waiting ?? []
     this.#waiting = undefined
@@ -253,7 +253,7 @@ suite("cluster: nodes on one replica set", () => {
     await node((key) => (key === "p9" ? observed.open() : undefined), { leaseMs: longLeaseMs })
     await announce(store, first, "p9", false)
     await observed.opened
-    // A node that has confirmed this change has finished the one before.
+    // By confirming this change, a node shows that the one before is finished.
     await announce(store, first, "p10", true)
     expect(await store.open(changes).find({ key: "p9", confirmed: { $ne: [] } })).to.deep.equal([])
   })

@@ -77,7 +77,7 @@ onMongo("two workers (mongodb)", () => {
     expect(problems).to.deep.equal([])
     expect(entries).to.equal(messages.size)
     for (const client of clients) {
-      // A scrape omits a worker that answers late.
+      // A scrape omits a worker with a late answer.
       const text = await until("a scrape that both have a part in", async () => {
         const scraped = (await client("GET", "/metrics")).text
         return eventsIn(scraped) >= messages.size && scraped

@@ -1,4 +1,4 @@
-// Hostile clients over raw sockets, beside honest load. Each is refused or disconnected, and none of their data is stored. Other
+// Hostile clients over raw sockets, beside honest load. Each is refused or disconnected, and its data is not stored. Other
 // clients are neither refused nor delayed.
 import { connect, type Socket } from "node:net"
 import { gzipSync } from "node:zlib"

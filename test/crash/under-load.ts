@@ -71,7 +71,7 @@ export async function underLoad(args: UnderLoadArgs): Promise<UnderLoad> {
   }
 }
 
-/** Resolves after this many more events with a 2xx answer. Throws if no such answer arrives for that long. */
+/** Resolves after this many more events with a 2xx answer. Throws after `patienceMs` without a further 2xx answer. */
 export async function acknowledged(sender: Sender, more: number, patienceMs = 300_000): Promise<void> {
   const expected = sender.acknowledged.size + more
   let count = sender.acknowledged.size

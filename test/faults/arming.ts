@@ -7,7 +7,9 @@ import type { Fault } from "./fault.ts"
 
 const active = "activeFaultOfTest"
 
-/** Registers the faults for modules that load later. Returns a function that activates one fault. Without a fault it deactivates all. */
+/**
+ * Registers the faults for modules loaded later. Returns a function to activate one fault. Without a fault it deactivates all.
+ */
 export function arm(faults: readonly Fault[]): (fault: Fault | undefined) => void {
   const byUrl = Object.groupBy(faults, ({ file }) => pathToFileURL(join(projectRoot, file)).href)
   registerHooks({

@@ -1,11 +1,11 @@
-// Faults in the walls between organizations: another organization reads, lists or names what is not its own.
+// Faults in the walls between organizations: another organization reads, lists or names foreign documents.
 import { type Fault, withoutWall } from "./fault.ts"
 
 const walls = "test/surface/parity/walls.test.ts"
 const byName = (operation: string) => `another organization gets not_found for a slug or an id: ${operation}`
 const listIsEmpty = (operation: string) => `another organization gets nothing in a list: ${operation}`
 
-/** Collection, operation that names a document, and the noun of the rule. */
+/** Collection, operation with a document's name, and the noun of the rule. */
 const names: readonly (readonly [collection: string, operation: string, what: string])[] = [
   ["datasets", "datasets.get", "a dataset"],
   ["pages", "pages.get", "a page"],

@@ -1,4 +1,4 @@
-// Each kind of dropped promise, written to a file of its own, and the check that reports its line.
+// Writes each kind of dropped promise to its own file. The check reports its line.
 import { spawnSync } from "node:child_process"
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"

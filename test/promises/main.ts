@@ -1,4 +1,4 @@
-// `npm run check:promises [FOLDER...]`: reports each place that drops a promise. Its rejection would end the process.
+// `npm run check:promises [FOLDER...]`: reports each dropped promise. Its rejection would end the process.
 import { spawnSync } from "node:child_process"
 import { existsSync } from "node:fs"
 import { join, relative, resolve } from "node:path"
@@ -8,7 +8,7 @@ import { findDropped } from "./rules.ts"
 
 const product = ["build", "client", "core", "plugins", "templates"]
 
-/** Returns true if oxlint reports nothing. */
+/** Returns true if oxlint has no findings. */
 function lint(folders: readonly string[]): boolean {
   const args = ["--type-aware", "--config", join(import.meta.dirname, "oxlint.json"), "--format", "unix", ...folders]
   const { status, error } = spawnSync(join(projectRoot, "node_modules/.bin/oxlint"), args, { stdio: "inherit" })

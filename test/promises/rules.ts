@@ -33,14 +33,14 @@ function voided(nodes: readonly Node[], typesOf: TypesOf): Violation[] {
     .map((node) => ({ node, message: "`void` drops a promise. Await it, or give it a rejection handler." }))
 }
 
-/** A variable with a promise that no expression uses, except for its type. */
+/** A variable with an unused promise, except for uses of its type. */
 function unused(nodes: readonly Node[], typesOf: TypesOf): Violation[] {
   return variables(nodes, typesOf)
     .filter(({ uses }) => uses.length === 0)
     .map(({ node }) => ({ node, message: "This variable drops a promise. Await it, return it, or give it a rejection handler." }))
 }
 
-/** A promise that rejects before its variable has a handler, since the function awaits another promise first. */
+/** A promise may reject before its variable has a handler, since the function awaits another promise first. */
 function late(nodes: readonly Node[], typesOf: TypesOf): Violation[] {
   const awaits = nodes.filter(is.isAwaitExpression)
   return variables(nodes, typesOf).flatMap(({ node, uses }) => {
@@ -59,7 +59,7 @@ function late(nodes: readonly Node[], typesOf: TypesOf): Violation[] {
   })
 }
 
-/** A call whose promise is compared or tested, and then dropped. */
+/** A call with a compared or tested promise, dropped afterwards. */
 function compared(nodes: readonly Node[], typesOf: TypesOf): Violation[] {
   const calls = nodes.filter((node) => is.isCallExpression(node) && isLookedAt(node) && !/\.(get|at|find)$/.test(node.expression.getText()))
   return promisesAmong(calls, typesOf).map((node) => ({ node, message: "This expression drops the promise of a call. Await the call." }))
@@ -105,7 +105,7 @@ function isVoidList(type: Type | undefined, checker: Checker): boolean {
 
 interface PromiseVariable {
   readonly node: Node
-  /** Expressions that read the variable as a promise, in order. */
+  /** Expressions with a read of the variable as a promise, in order. */
   readonly uses: readonly Node[]
 }
 

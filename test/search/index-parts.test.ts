@@ -1,4 +1,4 @@
-// Parts of a search index: which segments are merged, numbers of every size, and identifiers in sixteen bytes.
+// Parts of a search index: the choice of segments to merge, numbers of every size, and identifiers in sixteen bytes.
 import { expect } from "chai"
 import { packUuids, parts, readPart, segmentsToMerge, uuidAt, uuidsIn, WordIndex, wordPostings } from "#core/search"
 

@@ -1,6 +1,6 @@
-// "A newer version reads what an older one wrote" (CONTRIBUTING.md): stores that version 0.1.0 left, in earlier/, are opened
-// by this one, and go on. Each holds a dataset with two rows, a signed pipeline, a page and a further API key. They are
-// never written again: a store of a later version is put beside them.
+// "A newer version reads what an older one wrote" (CONTRIBUTING.md). This version opens stores of version 0.1.0, in earlier/, and
+// continues to use them. Each has a dataset with two rows, a signed pipeline, a page and a further API key. The stores never
+// change: stores of later versions are added beside them.
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"

@@ -1,5 +1,5 @@
-// Stores that commit 0541a61e filled, in filled/: every area, and a pending job of each type. The present service opens each
-// store, is killed five times on the way, and finishes the work. filled/fill.js filled them.
+// Stores filled by commit 0541a61e, in filled/: every area, and a pending job of each type. The current service opens each store,
+// is killed five times, and finishes the work. filled/fill.js filled them.
 import { expect } from "chai"
 import { JobQueue, Store, UnitsOfWork } from "#core"
 import { type TestHost, testHost } from "#core/testing"

@@ -68,7 +68,7 @@ export interface RowContext {
   campaign: Record<string, string>
   stamp: RequestStamp
   is_test: boolean
-  /** Element names accepted only because they are in the page's HTML; absent if there are no such names. */
+  /** Element names accepted only because they are in the page's HTML; absent without any. */
   names?: string[]
   /** Milliseconds since the epoch, by the server's clock and by the browser's clock. Null if the browser sent no time. */
   received_at: number

@@ -1,5 +1,5 @@
-// Cost of an event that is verified, checked, transformed, written as a row, stamped and journalled, on disk before its answer.
-// Compared with servers that parse and echo. Also the latency at half of that load.
+// Cost of a complete event: verified, checked, transformed, written as a row, stamped and journalled, on disk before its answer.
+// The peers only parse and echo. Also the latency at half of the load.
 import { Contest, type Contestant, type Figures } from "../contest.ts"
 import { Load } from "../load/load.ts"
 import { type BenchOptions, isSelected } from "../options.ts"

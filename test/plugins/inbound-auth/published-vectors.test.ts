@@ -51,7 +51,7 @@ describe("published signature vectors", () => {
         for (let index = 0; index < body.length; index++) {
           const changed = Buffer.from(body)
           changed[index] = (changed[index] ?? 0) ^ 1
-          // Twilio signs the fields, not their spelling: a change with equal fields is no change.
+          // Twilio signs the fields, not their spelling. A change with equal fields keeps the signature valid.
           if (vector.form && sameFields(changed, body)) continue
           expect(await judge({ body: changed }), `byte ${index}`).not.to.equal("ok")
         }

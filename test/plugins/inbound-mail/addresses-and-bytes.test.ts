@@ -1,4 +1,4 @@
-// Recipients that every server accepts, the forward of long lines, and the bytes that a client may send.
+// Recipients accepted by every server, the forward of long lines, and the bytes allowed from a client.
 import { expect } from "chai"
 import { Store } from "#core"
 import { until } from "../../waiting.ts"

@@ -1,4 +1,4 @@
-// The beacon in a real browser under difficult conditions: failing requests, a visitor who refuses tracking, and a page that
+// The beacon in a real browser under difficult conditions: failing requests, a visitor with tracking refused, and a page that
 // breaks its dependencies.
 import { expect } from "chai"
 import { until } from "../../waiting.ts"

@@ -1,5 +1,5 @@
-// Request schemas with texts that try to escape the generated code, in every place for text, through the operation open to
-// members and read tokens. None of them runs, neither in the service's processes nor in an isolate.
+// Request schemas with hostile texts in every place for text, sent through the operation open to members and read tokens. Each
+// text tries to escape the generated code. It never runs, neither in the service's processes nor in an isolate.
 import { expect } from "chai"
 import { type TestHost, testHost } from "#core/testing"
 import { Bench, post } from "../../pipeline/bench.ts"

@@ -1,4 +1,4 @@
-// Hostile requests for inbound endpoints, drawn from a seed. Most have sound framing, so that a connection carries many.
+// Hostile requests for inbound endpoints, drawn from a seed. Most have sound framing, so one connection can carry many.
 
 export type Random = () => number
 
@@ -252,7 +252,7 @@ function chunked(random: Random, body: Buffer): Buffer {
   return Buffer.concat([...parts, Buffer.from(random() < 0.1 ? "0\r\nX-Trailer: 1\r\n\r\n" : "0\r\n\r\n")])
 }
 
-/** A request that HTTP does not allow, or that ends too early. */
+/** A request with invalid HTTP, or with an early end. */
 function brokenFraming(random: Random, head: string, body: Buffer): Buffer {
   const length = body.length
   const heads = [

@@ -1,4 +1,4 @@
-// The tools that find, describe and call the others: the same rules as the operation's own tool.
+// The tools to find, describe and call other operations: the same rules as for an operation's own tool.
 import { expect } from "chai"
 import { type TestHost, testHost } from "#core/testing"
 import { gatedNotes } from "../../plugins/approvals/gated-notes.ts"

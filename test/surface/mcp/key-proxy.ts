@@ -1,4 +1,4 @@
-// A loopback proxy that adds a key to every request, for clients that cannot send a key.
+// A loopback proxy for clients without support for keys. It adds a key to every request.
 import { createServer, request as forward } from "node:http"
 import type { AddressInfo } from "node:net"
 

@@ -1,6 +1,6 @@
-// What every operation does over HTTP without its own doing: methods, types, ids, quotas, conditional reads, packing,
-// pages, idempotency, revisions, field errors, browsers' origins. Walked for each, with the call of its first example; in
-// the first tier, what does not depend on the operation is walked for one of each shape; in the slow one for the others.
+// HTTP conventions shared by all operations: methods, types, ids, quotas, conditional reads, compression, pages, idempotency,
+// revisions, field errors, browsers' origins. Tests each operation with the call of its first example. Rules independent of the
+// operation run once per shape in the first tier, and for the others in the slow tier.
 import type { AnyOperation } from "../../../core/contract/operation.ts"
 import { wireSchema } from "../../../core/surface/wire-schema.ts"
 import { isDue } from "../../tier.ts"

@@ -1,6 +1,6 @@
-// Every operation, with the same inputs over REST, MCP, the command and the client: the same answers, the same errors.
-// The inputs are drawn from the schema and from near the examples that the declaration has; at least half of an
-// operation's must succeed, so an operation whose schema alone does not lead there declares an example.
+// Every operation with the same inputs over REST, MCP, the command and the client: the same answers and the same errors. Inputs
+// are drawn from the schema and near the declared examples. At least half of an operation's inputs must succeed. If its schema
+// alone is not enough for this, the operation declares an example.
 import { expect } from "chai"
 import { z } from "zod"
 import { AppError, defineOperation, definePlugin, resultOf } from "#core"

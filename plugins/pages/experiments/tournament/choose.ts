@@ -1,4 +1,4 @@
-// Chooses the next pair: the one whose verdict should reduce the ranking's uncertainty most. Pure.
+// Chooses the next pair: its verdict should reduce the ranking's uncertainty most. Pure.
 import { type FittedStrengths, standardErrorOfDifference } from "../statistics/ranking/fit.ts"
 import type { Standing } from "./stop.ts"
 

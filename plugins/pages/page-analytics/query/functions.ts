@@ -1,5 +1,5 @@
-// Allowed functions of a query. Refused are functions that read files, settings, the catalog or the process clock, run text as
-// SQL, sleep, log, or build a value of any size from a small one (repeat, lpad, format).
+// Allowed functions of a query. Refused functions read files, settings, the catalog or the process clock, run text as SQL, sleep
+// or log. Functions that build a value of any size from a small one (repeat, lpad, format) are also refused.
 
 const aggregates = `any_value approx_count_distinct approx_quantile approx_top_k arg_max arg_max_null arg_min arg_min_null
   argmax argmin array_agg avg bit_and bit_or bit_xor bool_and bool_or corr count count_if count_star countif covar_pop

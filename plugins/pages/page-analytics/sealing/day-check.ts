@@ -1,5 +1,5 @@
-// Compares row counts of the copy with the store by day, and reseals days that differ. The count reveals changes without a note:
-// a retention that removes rows in bulk, or a commit that hung for minutes.
+// Compares row counts of the copy with the store by day, and reseals days with a difference. The count also reveals changes
+// without a note: a bulk removal by retention, or a commit after a hang of minutes.
 import { type Clock, timestamp } from "#core"
 import type { Dataset, Datasets } from "../../../data/datasets/index.ts"
 import type { Copy, Segment } from "../collections.ts"

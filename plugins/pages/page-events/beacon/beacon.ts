@@ -265,8 +265,8 @@ const labelOf = (element: Element) =>
 const attribute = (element: Element, name: string) => element.getAttribute(name) ?? ""
 
 /**
- * Returns true if the form belongs to the page, by the rule of the server: it submits to the page's own address, not by GET, and
- * has no `data-mr-ignore`.
+ * Returns true if the form belongs to the page, by the rule of the server. The form submits to the page's own address, not by
+ * GET, and has no `data-mr-ignore`.
  */
 const isOwn = (form: Element, page: string) => {
   const { origin, pathname } = new URL(attribute(form, "action"), page)

@@ -39,7 +39,7 @@ export async function capture(browser: Browser, task: RenderTask, file: string):
     timezoneId: "UTC",
     reducedMotion: "reduce",
   })
-  // Peer connections use UDP, which bypasses the proxy.
+  // Peer connections use UDP and bypass the proxy.
   await context.addInitScript("delete globalThis.RTCPeerConnection; delete globalThis.webkitRTCPeerConnection")
   const page = await context.newPage()
   page.setDefaultTimeout(task.deadlineMs)
