@@ -11,10 +11,10 @@
 // | browser | browser, browser_family, family, browser_name |
 // | in_app | in_app, inapp, app, in_app_browser, webview, container |
 //
-// A column that is not there says nothing of its class. Values are those of the specification, or common names for them:
-// `smartphone`, `phablet` and `feature phone` are mobile, `pc` and `laptop` desktop, other kinds of device (tv, console,
-// watch) are ""; `Mobile Safari` is safari, `Chrome WebView` chrome, `Samsung Internet` samsung, a browser of another
-// name `other`. in_app may be true or false where the list knows no names.
+// A missing column leaves its class unlabelled. Values are those of the specification, or common names for them:
+// `smartphone`, `phablet` and `feature phone` are mobile, `pc` and `laptop` are desktop, other kinds of device (tv, console,
+// watch) are "". `Mobile Safari` is safari, `Chrome WebView` is chrome, `Samsung Internet` is samsung, and a browser with
+// another name is `other`. in_app may be true or false in a list without app names.
 import { readFileSync } from "node:fs"
 
 export interface LabelledAgent {

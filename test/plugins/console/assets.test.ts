@@ -77,7 +77,7 @@ describe("the console over HTTP", () => {
     const editors = later.filter((name) => files.get(name)?.includes("cm-content"))
     expect(editors).to.have.length(1)
     expect(later.length).to.be.greaterThan(4)
-    // The document parser loads with an editor, except for the editor of rates.
+    // Screens with an editor also load the document parser. Charts never load it.
     const readers = later.filter((name) => files.get(name)?.includes("BLOCK_AS_IMPLICIT_KEY"))
     expect(readers).to.have.length(1)
     const first = closureOf(main, files)

@@ -140,7 +140,7 @@ describe("opt-out links", () => {
       (await newBroadcasts()).some((broadcast) => JSON.stringify(broadcast) === JSON.stringify(accepted)),
     )
     await host.api("POST", "/v1/voice/opt-outs", { channel: "sms", address: someone, wording: "A third secret" })
-    // The conversation's broadcast may come after it: a separate job updates the conversation.
+    // A separate job updates the conversation, so its broadcast may follow later.
     expect((await newBroadcasts()).map(({ event }) => event)).to.include("opt_out")
     await host.api("DELETE", `/v1/voice/text-conversations/${session_id}`)
     await until("the removal", async () =>

@@ -79,7 +79,7 @@ describe("rows that were not handed to the leads", () => {
     const receivedAt = new Date(host.clock.now()).toISOString()
     const many = { organization: host.organization.id, dataset: "carts", values: { email: "x@example.com" }, work: undefined as never }
     const { flush } = rows
-    // On a busy machine the rows would be handed over too early.
+    // Without flushes, since on a busy machine a flush could come before the last row.
     rows.flush = () => Promise.resolve()
     for (let n = 0; n < 20_000; n++) rows.add({ ...many, row_id: `none-${n}`, origin: { ...origin, receivedAt } })
     await send({ cart: "d", email: "late@example.com" })

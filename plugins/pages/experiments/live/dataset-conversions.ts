@@ -33,7 +33,7 @@ export async function datasetConversions(
     if (values["is_test"] === true) continue
     const session = values["session_id"]
     const variant = places.get(String(values["variant"] ?? ""))
-    // The query separates names by spaces, so a name cannot contain one.
+    // The query separates session ids by spaces. An id with a space counts as no session.
     if (typeof session === "string" && session !== "" && !session.includes(" ")) sessions.add(session)
     else if (variant !== undefined) unlinked.push({ variant, at: Date.parse(created_at) })
   }
