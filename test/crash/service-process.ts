@@ -16,7 +16,7 @@ export interface ServiceOptions {
   readonly faults?: readonly string[]
   /** Runs the service under its supervisor, as `npm start` does. */
   readonly supervised?: boolean
-  /** A command that wraps the service's command, such as strace. */
+  /** A command around the service's command, for example strace. */
   readonly under?: readonly string[]
 }
 

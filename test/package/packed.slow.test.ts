@@ -249,7 +249,7 @@ export const host = async () => (await testHost()).nothing
     const linesOf = (pattern: RegExp) => [...output.matchAll(pattern)].map(([, line]) => Number(line))
     expect(linesOf(/types\.ts\((\d+),\d+\): error/g), output).to.deep.equal([13, 16, 17, 18])
     expect(linesOf(/wrong\.ts\((\d+),\d+\): error/g), output).to.deep.equal([3, 4])
-    // Correct files, such as the program that calls the client, have no errors.
+    // Correct files have no errors, for example the program with calls of the client.
     expect(output.match(/error TS/g), output).to.have.length(6)
   })
 

@@ -16,7 +16,7 @@ const namedKeys: Readonly<Record<string, { of(n: number): string; readonly taken
   sending_domains: { of: (n) => `item-${n}.example.com`, taken: "sending_domain_registered" },
 }
 
-/** Fields that a job changes after the creation, and their first value. */
+/** Fields changed by a job after the creation, and their first value. */
 const pending: Readonly<Record<string, readonly [field: string, first: string]>> = { items: ["content_state", "pending"] }
 
 type Item = Record<string, unknown> & { id: string; revision: number; updated_at: string }
@@ -114,7 +114,7 @@ onStoresInTurn("each resource", ({ storage }) => {
           cursor = page.next_cursor
         } while (cursor !== "")
         expect(ids).to.have.members(items.map(({ id }) => id))
-        // Ids that follow from keys have no order.
+        // Ids derived from keys have no order.
         if (!namedKeys[resource.identity.plural]) expect(ids).to.deep.equal([...ids].sort().reverse())
       })
 
@@ -234,7 +234,7 @@ class Bench {
     return change
   }
 
-  /** Fields of the creation whose value is their default. */
+  /** Returns fields of the creation with their default value. */
   fieldsWithDefault(item: Item): string[] {
     const shape = this.#resource.create.input.shape as Record<string, z.ZodType>
     const isDefault = ([name, schema]: [string, z.ZodType]) =>
@@ -308,7 +308,7 @@ class Bench {
     expect({ status: answer.status, reason: details?.reason }, JSON.stringify(answer.body)).to.deep.equal({ status, reason })
   }
 
-  /** The revision, and the fields that callers write. */
+  /** Splits an item into its revision and its writable fields. */
   split(item: Item): { readonly revision: number; readonly fields: Record<string, unknown> } {
     const writes = new Set(Object.keys(this.#resource.update.input.shape))
     const readOnly = new Set(

@@ -6,7 +6,7 @@ import { tried } from "./contract-bench.ts"
 
 const note = { note: template(z.string()).optional() }
 
-/** Returns the contract's findings for an action that logs and returns its whole config. */
+/** Makes an action log and return its whole config. Returns the contract's findings. */
 async function saidOf(fields: z.ZodRawShape, example = "") {
   const leaking = defineAction({
     type: "sample.act",

@@ -1,4 +1,4 @@
-// The wall between organizations, for actions whose plugin stores documents globally or per organization.
+// The wall between organizations, for actions of plugins with global or separate documents.
 import { expect } from "chai"
 import { z } from "zod"
 import { type Document, defineAction, defineCollection, definePlugin, Store, template, type UnitOfWork } from "#core"

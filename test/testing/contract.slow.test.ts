@@ -1,4 +1,4 @@
-// The contract of action types distinguishes good from bad actions: for each promise, an action that breaks only this promise,
+// The contract of action types distinguishes good from bad actions. For each promise, an action breaks only this promise and is
 // tested like a user's.
 
 import { once } from "node:events"

@@ -11,7 +11,7 @@ interface Made {
   readonly secret: string
 }
 
-/** Upper bounds of a random delay: so high that the next try never comes by itself. */
+/** Upper bounds of a random delay. The next try is so far away, it never comes by itself. */
 const later = { initial_delay_ms: 86_400_000, max_delay_ms: 86_400_000 }
 
 describe("a test host", () => {

@@ -1,4 +1,4 @@
-// Pipelines that capture leads, for `validate` and for a save: those that upsert by an email column.
+// Pipelines that capture leads, for `validate` and for a save: they upsert by an email column.
 import { join } from "node:path"
 import { expect } from "chai"
 import { testHost } from "#core/testing"

@@ -165,7 +165,7 @@ describe("screenshots: what a page can reach", () => {
   })
 })
 
-/** An own page that tries the rest of the service, and a route that no page may reach. */
+/** An own page with requests to the rest of the service, and a forbidden route. */
 function probe(urls: string[], url: () => string) {
   const own = defineRoute({
     name: "probe.own",

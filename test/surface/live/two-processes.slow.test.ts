@@ -1,5 +1,5 @@
-// Live messages over several processes (mongodb). Sockets receive commits of other processes, each message once, also after the
-// end of the process that received the event.
+// Live messages over several processes (mongodb). Sockets receive commits of other processes, each message once. An event's
+// messages arrive even after the end of its process.
 import { type ChildProcess, spawn } from "node:child_process"
 import { createHash } from "node:crypto"
 import { mkdtempSync, readFileSync, rmSync } from "node:fs"
@@ -40,7 +40,7 @@ suite("live updates over two processes (mongodb)", () => {
   })
 
   const on = (index: number) => millrace({ baseUrl: nodes[index]?.url ?? "", key })
-  /** Subscribes on that node. Returns the messages so far. */
+  /** Subscribes on a node. Returns the messages so far. */
   const listening = async (index: number) => {
     const live = await on(index).live<{ told: { n: number } }>({ reconnectMs: 50 })
     open.push(live)

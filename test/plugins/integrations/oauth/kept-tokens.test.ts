@@ -1,5 +1,5 @@
-// Tokens of a refresh that crosses other events: a refusal by another node, a disconnect, a stop of the service, and a server
-// that does not recognize its latest token.
+// Tokens of a refresh during other events: a refusal by another node, a disconnect, a stop of the service, and a server without
+// knowledge of its latest token.
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
