@@ -54,7 +54,7 @@ export interface StoragePatience {
   readonly readMs: number
 }
 
-/** Throws BootError if `storage.url` is no supported storage. */
+/** Throws BootError if `storage.url` names an unsupported storage. */
 export async function provideStorage(
   container: Container,
   registry: Registry,

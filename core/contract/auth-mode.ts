@@ -97,7 +97,7 @@ export interface Acknowledgement {
 /** The prepared verification of one pipeline. It never throws and compares in constant time. */
 export interface Verifier {
   verify(request: InboundRequest): Verdict | Promise<Verdict>
-  /** Answers GET, HEAD and POST handshakes. Returns undefined if the request is no handshake. */
+  /** Answers GET, HEAD and POST handshakes. Returns undefined if the request is not a handshake. */
   handshake?(request: InboundRequest): HandshakeResponse | undefined
   /**
    * Decodes the event from the sender's own format after verification. Returns undefined if the body needs no decoding. Throws

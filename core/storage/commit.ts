@@ -188,7 +188,7 @@ export class GroupCommit {
   }
 
   /**
-   * If groups are written in sequence, an early small group is no advantage. It grows while it waits here, and a group costs as
+   * If groups are written in sequence, an early small group has no advantage. It grows while it waits here, and a group costs as
    * much as several of its commits.
    */
   #mayStart(): boolean {
